@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/archive.hpp>
+
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace gmac {
+
+/// A counter-based random stream: Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3").
+///
+/// `seed` is the key, `stream` the upper half of the counter and the position the lower half, so streams of one seed
+/// never overlap and need no warming up. Give every environment and every purpose a stream of its own; then a run is
+/// the same for any number of threads. Models std::uniform_random_bit_generator. The samplers below are our own, since
+/// those of the standard library differ between its implementations.
+class random_stream {
+public:
+    using result_type = std::uint32_t;
+
+    explicit constexpr random_stream(std::uint64_t seed = 0, std::uint64_t stream = 0) noexcept
+        : seed_(seed), stream_(stream) {}
+
+    [[nodiscard]] static constexpr result_type(min)() noexcept { return 0; }
+    [[nodiscard]] static constexpr result_type(max)() noexcept { return 0xffffffffu; }
+
+    constexpr result_type operator()() noexcept {
+        auto const word = static_cast<std::size_t>(position_ & 3u);
+        if (word == 0)
+            block_ = philox(position_ >> 2u);
+        ++position_;
+        return block_[word];
+    }
+
+    /// Uniform on [0, 1): 24 random bits for float, 53 for double.
+    template <std::floating_point T>
+    constexpr T uniform() noexcept {
+        if constexpr (std::numeric_limits<T>::digits <= 24) {
+            return static_cast<T>((*this)() >> 8u) * T(0x1p-24);
+        } else {
+            std::uint64_t const high = (*this)() >> 5u;
+            std::uint64_t const low = (*this)() >> 6u;
+            return static_cast<T>(high * 67108864u + low) * T(0x1p-53);
+        }
+    }
+
+    /// Uniform on (0, 1): the centres of the 2^24 or 2^53 cells; never 0 or 1, so a quantile of it is finite.
+    template <std::floating_point T>
+    constexpr T open_uniform() noexcept {
+        if constexpr (std::numeric_limits<T>::digits <= 24)
+            return (static_cast<T>((*this)() >> 9u) + T(0.5)) * T(0x1p-23);
+        else
+            return uniform<T>() * (T(1) - T(0x1p-53)) + T(0x1p-54);
+    }
+
+    /// Standard normal, by inversion of one uniform: no state beyond the position, monotone in the uniform.
+    template <std::floating_point T>
+    T normal() noexcept;
+
+    /// Uniform on {0, …, count − 1}, exactly (Lemire 2019); count must be positive.
+    constexpr std::uint32_t below(std::uint32_t count) noexcept {
+        std::uint64_t product = static_cast<std::uint64_t>((*this)()) * count;
+        if (static_cast<std::uint32_t>(product) < count) {
+            std::uint32_t const threshold = (0u - count) % count;
+            while (static_cast<std::uint32_t>(product) < threshold)
+                product = static_cast<std::uint64_t>((*this)()) * count;
+        }
+        return static_cast<std::uint32_t>(product >> 32u);
+    }
+
+    /// Fisher-Yates.
+    template <class T>
+    constexpr void shuffle(std::span<T> items) noexcept {
+        for (std::size_t i = items.size(); i > 1; --i)
+            std::swap(items[i - 1], items[below(static_cast<std::uint32_t>(i))]);
+    }
+
+    [[nodiscard]] constexpr std::uint64_t seed() const noexcept { return seed_; }
+    [[nodiscard]] constexpr std::uint64_t stream() const noexcept { return stream_; }
+    /// How many 32-bit words were drawn.
+    [[nodiscard]] constexpr std::uint64_t position() const noexcept { return position_; }
+
+    constexpr void seek(std::uint64_t position) noexcept {
+        position_ = position;
+        if ((position & 3u) != 0)
+            block_ = philox(position >> 2u);
+    }
+
+    void persist(archive& state, std::string_view name) {
+        std::array<std::uint64_t, 3> words{seed_, stream_, position_};
+        state(name, std::span<std::uint64_t>(words));
+        seed_ = words[0];
+        stream_ = words[1];
+        seek(words[2]);
+    }
+
+    /// One block of four words: the function that the authors publish known answers for.
+    [[nodiscard]] static constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                                                       std::array<std::uint32_t, 2> key) noexcept {
+        for (int round = 0; round < 10; ++round) {
+            std::uint64_t const a = static_cast<std::uint64_t>(counter[0]) * 0xD2511F53u;
+            std::uint64_t const b = static_cast<std::uint64_t>(counter[2]) * 0xCD9E8D57u;
+            counter = {static_cast<std::uint32_t>(b >> 32u) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
+                       static_cast<std::uint32_t>(a >> 32u) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
+            key[0] += 0x9E3779B9u;
+            key[1] += 0xBB67AE85u;
+        }
+        return counter;
+    }
+
+private:
+    [[nodiscard]] constexpr std::array<std::uint32_t, 4> philox(std::uint64_t block) const noexcept {
+        auto const low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+        auto const high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32u); };
+        return philox({low(block), high(block), low(stream_), high(stream_)}, {low(seed_), high(seed_)});
+    }
+
+    std::uint64_t seed_;
+    std::uint64_t stream_;
+    std::uint64_t position_ = 0;
+    std::array<std::uint32_t, 4> block_{};
+};
+
+/// What a stream is for: the upper bits of its number. `stream_for(purpose, index)` keeps purposes apart.
+enum class stream_purpose : std::uint64_t {
+    initialisation = 1,
+    environment = 2,
+    action = 3,
+    target = 4,
+    minibatch = 5,
+    fraction = 6,
+    evaluation = 7,
+    user = 100
+};
+
+[[nodiscard]] constexpr random_stream stream_for(std::uint64_t seed, stream_purpose purpose,
+                                                 std::uint64_t index = 0) noexcept {
+    return random_stream(seed, (static_cast<std::uint64_t>(purpose) << 48u) | index);
+}
+
+/// The quantile function of the standard normal distribution on (0, 1), to about 1e-16 relative (Wichura 1988, AS 241).
+template <std::floating_point T>
+[[nodiscard]] inline T standard_normal_quantile(T probability) noexcept {
+    auto const ratio = [](double x, std::array<double, 8> const& numerator, std::array<double, 8> const& denominator) {
+        double above = numerator[7];
+        double below = denominator[7];
+        for (std::size_t i = 7; i-- > 0;) {
+            above = above * x + numerator[i];
+            below = below * x + denominator[i];
+        }
+        return above / below;
+    };
+    static constexpr std::array<double, 8> a{3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+                                             1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+                                             3.3430575583588128105e4, 2.5090809287301226727e3};
+    static constexpr std::array<double, 8> b{1.0,
+                                             4.2313330701600911252e1,
+                                             6.8718700749205790830e2,
+                                             5.3941960214247511077e3,
+                                             2.1213794301586595867e4,
+                                             3.9307895800092710610e4,
+                                             2.8729085735721942674e4,
+                                             5.2264952788528545610e3};
+    static constexpr std::array<double, 8> c{1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+                                             3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+                                             2.27238449892691845833e-2, 7.74545014278341407640e-4};
+    static constexpr std::array<double, 8> d{1.0,
+                                             2.05319162663775882187e0,
+                                             1.67638483018380384940e0,
+                                             6.89767334985100004550e-1,
+                                             1.48103976427480074590e-1,
+                                             1.51986665636164571966e-2,
+                                             5.47593808499534494600e-4,
+                                             1.05075007164441684324e-9};
+    static constexpr std::array<double, 8> e{6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+                                             2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                                             2.71155556874348757815e-5, 2.01033439929228813265e-7};
+    static constexpr std::array<double, 8> f{1.0,
+                                             5.99832206555887937690e-1,
+                                             1.36929880922735805310e-1,
+                                             1.48753612908506148525e-2,
+                                             7.86869131145613259100e-4,
+                                             1.84631831751005468180e-5,
+                                             1.42151175831644588870e-7,
+                                             2.04426310338993978564e-15};
+    auto const p = static_cast<double>(probability);
+    double const q = p - 0.5;
+    if (std::abs(q) <= 0.425)
+        return static_cast<T>(q * ratio(0.180625 - q * q, a, b));
+    double const r = std::sqrt(-std::log(q < 0.0 ? p : 1.0 - p));
+    double const tail = r <= 5.0 ? ratio(r - 1.6, c, d) : ratio(r - 5.0, e, f);
+    return static_cast<T>(q < 0.0 ? -tail : tail);
+}
+
+template <std::floating_point T>
+T random_stream::normal() noexcept {
+    return standard_normal_quantile(open_uniform<T>());
+}
+
+} // namespace gmac

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <ranges>
+#include <string_view>
+#include <type_traits>
+
+namespace gmac {
+
+namespace detail {
+
+/// Eigen's direct-access matrices, maps and blocks, recognised by their members: core includes no tensor library.
+template <class M>
+concept eigen_like = requires(M& m) {
+    { m.rows() } -> std::convertible_to<std::ptrdiff_t>;
+    { m.cols() } -> std::convertible_to<std::ptrdiff_t>;
+    { m.rowStride() } -> std::convertible_to<std::ptrdiff_t>;
+    { m.colStride() } -> std::convertible_to<std::ptrdiff_t>;
+    m.data();
+};
+
+/// xtensor's containers, adaptors and strided views.
+template <class M>
+concept xtensor_like = requires(M& m) {
+    m.shape().size();
+    m.strides();
+    { m.data_offset() } -> std::convertible_to<std::size_t>;
+    m.data();
+};
+
+template <class M>
+concept other_tensor = eigen_like<M> || xtensor_like<M>;
+
+template <class M>
+using element_of = std::remove_pointer_t<decltype(std::declval<M&>().data())>;
+
+/// `From*` may become `To*`: the same type, or const added.
+template <class From, class To>
+concept same_or_more_const = std::same_as<From, To> || std::same_as<From const, To>;
+
+} // namespace detail
+
+/// A non-owning strided vector: element i is data[i * stride]. Strides count elements.
+template <class T>
+class vector_view {
+public:
+    using element_type = T;
+    using value_type = std::remove_cv_t<T>;
+
+    constexpr vector_view() noexcept = default;
+    constexpr vector_view(T* data, std::size_t size, std::ptrdiff_t stride = 1) noexcept
+        : data_(data), size_(size), stride_(stride) {}
+
+    /// std::vector, std::array, std::span and every other contiguous sized range.
+    template <class R>
+        requires std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && (!detail::other_tensor<R>) &&
+                 (!std::same_as<std::remove_cvref_t<R>, vector_view>) &&
+                 detail::same_or_more_const<std::remove_reference_t<std::ranges::range_reference_t<R>>, T>
+    constexpr vector_view(R&& range) noexcept : vector_view(std::ranges::data(range), std::ranges::size(range)) {}
+
+    template <class U>
+        requires std::same_as<U const, T> && (!std::same_as<U, T>)
+    constexpr vector_view(vector_view<U> other) noexcept : vector_view(other.data(), other.size(), other.stride()) {}
+
+    /// Eigen vectors and one-row or one-column matrices, one-dimensional xtensors; no copy is made.
+    /// Throws gmac::error if the tensor is not a vector.
+    template <class M>
+        requires detail::other_tensor<M> && detail::same_or_more_const<detail::element_of<M>, T>
+    constexpr vector_view(M&& tensor) {
+        if constexpr (detail::eigen_like<M>) {
+            auto const rows = static_cast<std::size_t>(tensor.rows());
+            auto const cols = static_cast<std::size_t>(tensor.cols());
+            require(rows == 1 || cols == 1, "a vector is wanted, but the matrix is {} x {}", rows, cols);
+            *this = vector_view(tensor.data(), rows * cols, cols == 1 ? tensor.rowStride() : tensor.colStride());
+        } else {
+            require(tensor.shape().size() == 1, "a vector is wanted, but the tensor has {} dimensions",
+                    tensor.shape().size());
+            *this = vector_view(tensor.data() + tensor.data_offset(), static_cast<std::size_t>(tensor.shape()[0]),
+                                static_cast<std::ptrdiff_t>(tensor.strides()[0]));
+        }
+    }
+
+    [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] constexpr std::ptrdiff_t stride() const noexcept { return stride_; }
+    [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] constexpr bool contiguous() const noexcept { return stride_ == 1 || size_ <= 1; }
+    constexpr T& operator[](std::size_t i) const noexcept { return data_[static_cast<std::ptrdiff_t>(i) * stride_]; }
+
+    [[nodiscard]] constexpr vector_view subview(std::size_t first, std::size_t count) const noexcept {
+        return {data_ + static_cast<std::ptrdiff_t>(first) * stride_, count, stride_};
+    }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+    std::ptrdiff_t stride_ = 1;
+};
+
+template <std::ranges::contiguous_range R>
+vector_view(R&&) -> vector_view<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+template <detail::other_tensor M>
+vector_view(M&&) -> vector_view<detail::element_of<M>>;
+
+/// A non-owning strided matrix: element (i, j) is data[i * row_stride + j * col_stride]. Strides count elements.
+/// A batch has one state a row.
+template <class T>
+class matrix_view {
+public:
+    using element_type = T;
+    using value_type = std::remove_cv_t<T>;
+
+    constexpr matrix_view() noexcept = default;
+
+    /// Row-major and contiguous.
+    constexpr matrix_view(T* data, std::size_t rows, std::size_t cols) noexcept
+        : matrix_view(data, rows, cols, static_cast<std::ptrdiff_t>(cols), 1) {}
+    constexpr matrix_view(T* data, std::size_t rows, std::size_t cols, std::ptrdiff_t row_stride,
+                          std::ptrdiff_t col_stride) noexcept
+        : data_(data), rows_(rows), cols_(cols), row_stride_(row_stride), col_stride_(col_stride) {}
+
+    template <class U>
+        requires std::same_as<U const, T> && (!std::same_as<U, T>)
+    constexpr matrix_view(matrix_view<U> other) noexcept
+        : matrix_view(other.data(), other.rows(), other.cols(), other.row_stride(), other.col_stride()) {}
+
+    /// Eigen matrices, maps and blocks, two-dimensional xtensors and their strided views; no copy is made.
+    /// Throws gmac::error if the tensor has not two dimensions.
+    template <class M>
+        requires detail::other_tensor<M> && detail::same_or_more_const<detail::element_of<M>, T>
+    constexpr matrix_view(M&& tensor) {
+        if constexpr (detail::eigen_like<M>) {
+            *this = matrix_view(tensor.data(), static_cast<std::size_t>(tensor.rows()),
+                                static_cast<std::size_t>(tensor.cols()), tensor.rowStride(), tensor.colStride());
+        } else {
+            require(tensor.shape().size() == 2, "a matrix is wanted, but the tensor has {} dimensions",
+                    tensor.shape().size());
+            *this = matrix_view(tensor.data() + tensor.data_offset(), static_cast<std::size_t>(tensor.shape()[0]),
+                                static_cast<std::size_t>(tensor.shape()[1]),
+                                static_cast<std::ptrdiff_t>(tensor.strides()[0]),
+                                static_cast<std::ptrdiff_t>(tensor.strides()[1]));
+        }
+    }
+
+    [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+    [[nodiscard]] constexpr std::size_t rows() const noexcept { return rows_; }
+    [[nodiscard]] constexpr std::size_t cols() const noexcept { return cols_; }
+    [[nodiscard]] constexpr std::ptrdiff_t row_stride() const noexcept { return row_stride_; }
+    [[nodiscard]] constexpr std::ptrdiff_t col_stride() const noexcept { return col_stride_; }
+    [[nodiscard]] constexpr bool empty() const noexcept { return rows_ == 0 || cols_ == 0; }
+    [[nodiscard]] constexpr bool row_contiguous() const noexcept { return col_stride_ == 1 || cols_ <= 1; }
+    /// Row-major without gaps: size() elements from data() are exactly the matrix.
+    [[nodiscard]] constexpr bool dense() const noexcept {
+        return row_contiguous() && (row_stride_ == static_cast<std::ptrdiff_t>(cols_) || rows_ <= 1);
+    }
+    constexpr T& operator()(std::size_t i, std::size_t j) const noexcept {
+        return data_[static_cast<std::ptrdiff_t>(i) * row_stride_ + static_cast<std::ptrdiff_t>(j) * col_stride_];
+    }
+
+    [[nodiscard]] constexpr vector_view<T> row(std::size_t i) const noexcept {
+        return {data_ + static_cast<std::ptrdiff_t>(i) * row_stride_, cols_, col_stride_};
+    }
+    [[nodiscard]] constexpr vector_view<T> col(std::size_t j) const noexcept {
+        return {data_ + static_cast<std::ptrdiff_t>(j) * col_stride_, rows_, row_stride_};
+    }
+    [[nodiscard]] constexpr matrix_view block(std::size_t first_row, std::size_t first_col, std::size_t rows,
+                                              std::size_t cols) const noexcept {
+        return {data_ + static_cast<std::ptrdiff_t>(first_row) * row_stride_ +
+                    static_cast<std::ptrdiff_t>(first_col) * col_stride_,
+                rows, cols, row_stride_, col_stride_};
+    }
+    [[nodiscard]] constexpr matrix_view middle_rows(std::size_t first, std::size_t count) const noexcept {
+        return block(first, 0, count, cols_);
+    }
+    [[nodiscard]] constexpr matrix_view middle_cols(std::size_t first, std::size_t count) const noexcept {
+        return block(0, first, rows_, count);
+    }
+
+private:
+    T* data_ = nullptr;
+    std::size_t rows_ = 0;
+    std::size_t cols_ = 0;
+    std::ptrdiff_t row_stride_ = 0;
+    std::ptrdiff_t col_stride_ = 1;
+};
+
+template <detail::other_tensor M>
+matrix_view(M&&) -> matrix_view<detail::element_of<M>>;
+
+/// Whatever converts to a view of it, as a view: the first line of every function that takes tensors.
+template <class M>
+[[nodiscard]] constexpr auto as_matrix(M&& matrix) {
+    return matrix_view(matrix);
+}
+template <class R>
+[[nodiscard]] constexpr auto as_vector(R&& range) {
+    return vector_view(range);
+}
+
+/// Throws gmac::error unless the matrix has this shape; `name` and `where` make the message readable.
+template <class T>
+constexpr void require_shape(matrix_view<T> const& matrix, std::size_t rows, std::size_t cols, std::string_view name,
+                             std::string_view where) {
+    require(matrix.rows() == rows && matrix.cols() == cols, "{}: {} is {} x {}, but must be {} x {}", where, name,
+            matrix.rows(), matrix.cols(), rows, cols);
+}
+template <class T>
+constexpr void require_size(vector_view<T> const& vector, std::size_t size, std::string_view name,
+                            std::string_view where) {
+    require(vector.size() == size, "{}: {} has {} elements, but must have {}", where, name, vector.size(), size);
+}
+
+} // namespace gmac
