@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/view.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+
+namespace gmac::targets {
+
+/// One target distribution a row: m point masses, shapes [B, m]. Empty weights mean 1/m each; otherwise the weights
+/// of a row are not negative and sum to one.
+template <class T>
+struct dirac_particles {
+    using value_type = std::remove_const_t<T>;
+
+    matrix_view<T> values{};
+    matrix_view<T> weights{};
+
+    [[nodiscard]] constexpr std::size_t rows() const noexcept { return values.rows(); }
+    [[nodiscard]] constexpr std::size_t particles() const noexcept { return values.cols(); }
+    [[nodiscard]] constexpr bool weighted() const noexcept { return weights.data() != nullptr; }
+
+    /// Some consecutive states of the batch.
+    [[nodiscard]] constexpr dirac_particles middle_rows(std::size_t first, std::size_t count) const noexcept {
+        return {values.middle_rows(first, count), weighted() ? weights.middle_rows(first, count) : weights};
+    }
+
+    constexpr operator dirac_particles<T const>() const noexcept
+        requires(!std::same_as<T, T const>)
+    {
+        return {values, weights};
+    }
+};
+
+/// One target distribution a row: m normal components, shapes [B, m]. A standard deviation of exactly zero is a point
+/// mass. Empty weights mean 1/m each; otherwise the weights of a row are not negative and sum to one.
+template <class T>
+struct gaussian_particles {
+    using value_type = std::remove_const_t<T>;
+
+    matrix_view<T> means{};
+    matrix_view<T> deviations{};
+    matrix_view<T> weights{};
+
+    [[nodiscard]] constexpr std::size_t rows() const noexcept { return means.rows(); }
+    [[nodiscard]] constexpr std::size_t particles() const noexcept { return means.cols(); }
+    [[nodiscard]] constexpr bool weighted() const noexcept { return weights.data() != nullptr; }
+
+    /// Some consecutive states of the batch.
+    [[nodiscard]] constexpr gaussian_particles middle_rows(std::size_t first, std::size_t count) const noexcept {
+        return {means.middle_rows(first, count), deviations.middle_rows(first, count),
+                weighted() ? weights.middle_rows(first, count) : weights};
+    }
+
+    constexpr operator gaussian_particles<T const>() const noexcept
+        requires(!std::same_as<T, T const>)
+    {
+        return {means, deviations, weights};
+    }
+};
+
+/// Throws gmac::error unless the parts of the targets have one shape with `rows` rows and at least one particle.
+template <class T>
+constexpr void require_targets(dirac_particles<T> const& targets, std::size_t rows, std::string_view where) {
+    require(targets.particles() > 0, "{}: the targets have no particles", where);
+    require_shape(targets.values, rows, targets.particles(), "the matrix of target values", where);
+    if (targets.weighted())
+        require_shape(targets.weights, rows, targets.particles(), "the matrix of target weights", where);
+}
+template <class T>
+constexpr void require_targets(gaussian_particles<T> const& targets, std::size_t rows, std::string_view where) {
+    require(targets.particles() > 0, "{}: the targets have no particles", where);
+    require_shape(targets.means, rows, targets.particles(), "the matrix of target means", where);
+    require_shape(targets.deviations, rows, targets.particles(), "the matrix of target deviations", where);
+    if (targets.weighted())
+        require_shape(targets.weights, rows, targets.particles(), "the matrix of target weights", where);
+}
+
+} // namespace gmac::targets
