@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# What only our own build has: warnings, the compiler cache, a default build type.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(GMAC_CCACHE ccache)
+mark_as_advanced(GMAC_CCACHE)
+if(GMAC_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${GMAC_CCACHE}")
+endif()
+
+set(gmac_warning_flags -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
+if(GMAC_WARNINGS_AS_ERRORS)
+    list(APPEND gmac_warning_flags -Werror)
+endif()
+add_library(gmac-warnings INTERFACE)
+target_compile_options(gmac-warnings INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:${gmac_warning_flags}>")
+
+# gmac_add_areas(): adds every folder below the current one that has a CMakeLists.txt. GMAC_TEST_AREAS limits the
+# tests to some of them while one works on these.
+function(gmac_add_areas)
+    file(
+        GLOB lists
+        CONFIGURE_DEPENDS
+        "${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt"
+    )
+    foreach(list IN LISTS lists)
+        get_filename_component(folder "${list}" DIRECTORY)
+        get_filename_component(area "${folder}" NAME)
+        if(NOT ARGN OR area IN_LIST ARGN)
+            add_subdirectory("${folder}")
+        endif()
+    endforeach()
+endfunction()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds the dependencies. This file serves the build and the installed package alike, so the two cannot differ.
+include_guard(DIRECTORY)
+
+set(gmac_components tbb checkpoint xtensor torch)
+
+# xsimd 8 names xtl among its link libraries although its headers need it for complex numbers only. Where xtl is not
+# installed the name would reach the linker as -lxtl.
+function(gmac_repair_xsimd)
+    get_target_property(libraries xsimd INTERFACE_LINK_LIBRARIES)
+    if(NOT TARGET xtl AND "xtl" IN_LIST libraries)
+        list(REMOVE_ITEM libraries xtl)
+        set_target_properties(xsimd PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
+    endif()
+endfunction()
+
+# No version is asked of Eigen: its version file refuses Eigen 5 to whoever asks for 3.
+function(gmac_check_eigen)
+    if(DEFINED Eigen3_VERSION AND Eigen3_VERSION VERSION_LESS 3.3)
+        message(FATAL_ERROR "gmac needs Eigen 3.3 or newer, but found ${Eigen3_VERSION} in ${Eigen3_DIR}")
+    endif()
+endfunction()
+
+# gmac_find_required([GLOBAL]): for the build; the installed package uses find_dependency instead.
+macro(gmac_find_required)
+    find_package(Eigen3 CONFIG ${ARGN})
+    find_package(fmt CONFIG ${ARGN})
+    find_package(xtl CONFIG QUIET ${ARGN})
+    find_package(xsimd CONFIG ${ARGN})
+    foreach(gmac_need IN ITEMS "Eigen3:libeigen3-dev" "fmt:libfmt-dev" "xsimd:libxsimd-dev")
+        string(REPLACE ":" ";" gmac_need "${gmac_need}")
+        list(GET gmac_need 0 gmac_need_name)
+        list(GET gmac_need 1 gmac_need_package)
+        if(NOT ${gmac_need_name}_FOUND)
+            message(FATAL_ERROR "gmac needs ${gmac_need_name}; on Debian: apt-get install ${gmac_need_package}")
+        endif()
+    endforeach()
+    gmac_check_eigen()
+    gmac_repair_xsimd()
+endmacro()
+
+# gmac_find_component(name [GLOBAL]) makes gmac::<name> if what it needs is there, and sets gmac_<name>_FOUND.
+macro(gmac_find_component gmac_component)
+    set(gmac_component_libraries "")
+    if("${gmac_component}" STREQUAL "tbb")
+        find_package(TBB CONFIG QUIET COMPONENTS tbb ${ARGN})
+        set(gmac_component_libraries TBB::tbb)
+    elseif("${gmac_component}" STREQUAL "checkpoint")
+        find_package(nlohmann_json CONFIG QUIET ${ARGN})
+        set(gmac_component_libraries nlohmann_json::nlohmann_json)
+    elseif("${gmac_component}" STREQUAL "xtensor")
+        find_package(xtensor CONFIG QUIET ${ARGN})
+        find_package(xtensor-blas CONFIG QUIET ${ARGN})
+        set(gmac_component_libraries xtensor xtensor-blas)
+    elseif("${gmac_component}" STREQUAL "torch")
+        # libtorch looks for a lot while it is found, so only who asks for it pays: GMAC_WITH_TORCH, or the component.
+        if(GMAC_WITH_TORCH OR CMAKE_FIND_PACKAGE_NAME STREQUAL "gmac")
+            find_package(Torch CONFIG QUIET ${ARGN})
+        endif()
+        set(gmac_component_libraries torch)
+    endif()
+    set(gmac_${gmac_component}_FOUND TRUE)
+    foreach(gmac_component_library IN LISTS gmac_component_libraries)
+        if(NOT TARGET ${gmac_component_library})
+            set(gmac_${gmac_component}_FOUND FALSE)
+        endif()
+    endforeach()
+    if(gmac_${gmac_component}_FOUND AND NOT TARGET gmac::${gmac_component})
+        add_library(gmac::${gmac_component} INTERFACE IMPORTED ${ARGN})
+        target_link_libraries(gmac::${gmac_component} INTERFACE gmac::gmac ${gmac_component_libraries})
+    endif()
+endmacro()

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+include(CMakePackageConfigHelpers)
+
+set(gmac_package_folder "${CMAKE_INSTALL_DATAROOTDIR}/cmake/gmac")
+
+install(DIRECTORY include/gmac DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp")
+install(TARGETS gmac gmac-native EXPORT gmac)
+install(EXPORT gmac NAMESPACE gmac:: FILE gmac-targets.cmake DESTINATION "${gmac_package_folder}")
+
+configure_package_config_file(
+    cmake/gmac-config.cmake.in gmac-config.cmake
+    INSTALL_DESTINATION "${gmac_package_folder}"
+    NO_SET_AND_CHECK_MACRO
+)
+# Headers only, so 32 and 64 bits share the package.
+write_basic_package_version_file(gmac-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(
+    FILES "${CMAKE_CURRENT_BINARY_DIR}/gmac-config.cmake" "${CMAKE_CURRENT_BINARY_DIR}/gmac-config-version.cmake"
+          cmake/gmac-find.cmake
+    DESTINATION "${gmac_package_folder}"
+)
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# Catch2 3 brings a library with main; Catch2 2 (Debian 12) a macro, which is compiled once here.
+find_package(Catch2 CONFIG REQUIRED)
+if(TARGET Catch2::Catch2WithMain)
+    add_library(gmac-catch INTERFACE)
+    target_link_libraries(gmac-catch INTERFACE Catch2::Catch2WithMain)
+else()
+    add_library(gmac-catch-main OBJECT "${PROJECT_SOURCE_DIR}/tests/support/main.cpp")
+    target_link_libraries(gmac-catch-main PUBLIC Catch2::Catch2)
+    target_compile_features(gmac-catch-main PRIVATE cxx_std_20)
+    add_library(gmac-catch INTERFACE)
+    target_link_libraries(gmac-catch INTERFACE gmac-catch-main "$<TARGET_OBJECTS:gmac-catch-main>")
+endif()
+
+# gmac_add_test(<area> SOURCES <files> [LIBRARIES <targets>]): the executable test-<area>, run by ctest.
+function(gmac_add_test area)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+    if(NOT arg_SOURCES)
+        message(FATAL_ERROR "gmac_add_test(${area}): SOURCES is empty")
+    endif()
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "gmac_add_test(${area}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+    add_executable(test-${area} ${arg_SOURCES})
+    target_include_directories(test-${area} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    target_link_libraries(test-${area} PRIVATE gmac::gmac ${arg_LIBRARIES} gmac-catch gmac-warnings)
+    add_test(NAME ${area} COMMAND test-${area})
+    set_tests_properties(${area} PROPERTIES TIMEOUT 600)
+endfunction()
