@@ -10,12 +10,12 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <limits>
+#include <type_traits>
 
 /// Kernels are templates over a lane type V: float, double, xsimd::batch (a lane is a state), gmac::counted<T>, or a
-/// user's dual number. Besides + - * / and the comparisons, a kernel calls the functions of this namespace by
-/// unqualified name after a using-declaration (`using gmac::lanes::select;`); a lane type of another namespace
-/// brings its own overloads, found by argument-dependent lookup.
+/// user's dual number. Besides + - * / and the comparisons, a kernel calls the functions of this namespace, qualified
+/// or after a using-declaration (`using gmac::lanes::select;`); a lane type of another namespace brings overloads of
+/// the same names in its own namespace, which these functions find by argument-dependent lookup.
 namespace gmac::lanes {
 
 template <class V>
@@ -37,42 +37,82 @@ inline constexpr std::size_t width_of = lane_traits<V>::width;
 template <std::floating_point T>
 using widest = xsimd::batch<T>;
 
-// select(mask, a, b): a where the mask holds, else b. A NaN in either stays where it was.
-template <std::floating_point T>
-[[nodiscard]] constexpr T select(bool mask, T a, T b) noexcept {
-    return mask ? a : b;
-}
-template <class T, class A>
-[[nodiscard]] inline xsimd::batch<T, A> select(xsimd::batch_bool<T, A> const& mask, xsimd::batch<T, A> const& a,
-                                               xsimd::batch<T, A> const& b) noexcept {
-    return xsimd::select(mask, a, b);
+/// The lane type with which a batch of T is computed: the widest for float and double, T itself for every other scalar
+/// (gmac::counted, a dual number).
+template <class T>
+struct lane_for {
+    using type = T;
+};
+template <class T>
+    requires std::same_as<T, float> || std::same_as<T, double>
+struct lane_for<T> {
+    using type = widest<T>;
+};
+template <class T>
+using lane_for_t = typename lane_for<std::remove_cv_t<T>>::type;
+
+/// The same number in every lane. It costs no counted operation.
+template <class V>
+[[nodiscard]] constexpr V constant(double value) noexcept {
+    return V(static_cast<scalar_of<V>>(value));
 }
 
-template <std::floating_point T>
-[[nodiscard]] inline T abs(T x) noexcept {
-    return std::abs(x);
-}
-template <std::floating_point T>
-[[nodiscard]] inline T sqrt(T x) noexcept {
-    return std::sqrt(x);
-}
-template <class T, class A>
-[[nodiscard]] inline xsimd::batch<T, A> abs(xsimd::batch<T, A> const& x) noexcept {
-    return xsimd::abs(x);
-}
-template <class T, class A>
-[[nodiscard]] inline xsimd::batch<T, A> sqrt(xsimd::batch<T, A> const& x) noexcept {
-    return xsimd::sqrt(x);
-}
+namespace detail {
 
-/// True if the mask holds in any lane.
-[[nodiscard]] constexpr bool any(bool mask) noexcept {
-    return mask;
-}
-template <class T, class A>
-[[nodiscard]] inline bool any(xsimd::batch_bool<T, A> const& mask) noexcept {
-    return xsimd::any(mask);
-}
+// Unqualified calls inside the objects below must find nothing but the overloads that belong to the lane type.
+void select() = delete;
+void abs() = delete;
+void sqrt() = delete;
+void any() = delete;
+
+struct select_fn {
+    template <class Mask, class V>
+    [[nodiscard]] constexpr V operator()(Mask const& mask, V const& a, V const& b) const noexcept {
+        if constexpr (std::same_as<Mask, bool>)
+            return mask ? a : b;
+        else
+            return select(mask, a, b);
+    }
+};
+struct abs_fn {
+    template <class V>
+    [[nodiscard]] V operator()(V const& x) const noexcept {
+        if constexpr (std::floating_point<V>)
+            return std::abs(x);
+        else
+            return abs(x);
+    }
+};
+struct sqrt_fn {
+    template <class V>
+    [[nodiscard]] V operator()(V const& x) const noexcept {
+        if constexpr (std::floating_point<V>)
+            return std::sqrt(x);
+        else
+            return sqrt(x);
+    }
+};
+struct any_fn {
+    template <class Mask>
+    [[nodiscard]] constexpr bool operator()(Mask const& mask) const noexcept {
+        if constexpr (std::same_as<Mask, bool>)
+            return mask;
+        else
+            return any(mask);
+    }
+};
+
+} // namespace detail
+
+// Function objects, so that `using gmac::lanes::sqrt; sqrt(x)` is never ambiguous with what argument-dependent lookup
+// would find in the lane type's own namespace (xsimd has functions of the same names).
+
+/// select(mask, a, b): a where the mask holds, else b. A NaN in either stays where it was.
+inline constexpr detail::select_fn select{};
+inline constexpr detail::abs_fn abs{};
+inline constexpr detail::sqrt_fn sqrt{};
+/// any(mask): true if the mask holds in any lane.
+inline constexpr detail::any_fn any{};
 
 /// One column of `width_of<V>` consecutive rows. `count` < width repeats the last valid row, so that no lane computes on
 /// memory that is not there; use store_rows with the same count.

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/special.hpp>
+#include <gmac/core/view.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace gmac::heads {
+
+/// A mixture of K Gaussian components as the value distribution of a state (Section 3.3 of the paper).
+///
+/// Raw outputs of a state, 3 K columns: K weight logits l, K means μ, K raw deviations x. Then
+///     w = softmax(l),   μ = μ,   σ = √(scale · (softplus(x) + floor)).
+/// `scale` is a variance in squared units of the return. A floor of 0 lets a component shrink to a point.
+template <std::size_t K>
+struct gaussian_mixture {
+    static_assert(K > 0, "a Gaussian mixture needs at least one component");
+
+    static constexpr std::string_view name = "gaussian_mixture";
+    static constexpr std::size_t components = K;
+    static constexpr std::size_t outputs = 3 * K;
+
+    double scale = 0.05 * 0.05;
+    double floor = 1.0;
+
+    [[nodiscard]] static constexpr std::size_t output_size() noexcept { return outputs; }
+
+    /// One mixture a lane; also the gradient with respect to these quantities.
+    template <class V>
+    struct parameters {
+        std::array<V, K> weights, means, deviations;
+    };
+
+    template <class V>
+    [[nodiscard]] parameters<V> transform(std::array<V, outputs> const& raw) const noexcept {
+        using lanes::softplus;
+        using lanes::sqrt;
+        parameters<V> result;
+        result.weights = softmax(raw);
+        V const variance_scale = lanes::constant<V>(scale);
+        V const variance_floor = lanes::constant<V>(floor);
+        for (std::size_t k = 0; k < K; ++k) {
+            result.means[k] = raw[K + k];
+            result.deviations[k] = sqrt(V(variance_scale * (softplus(raw[2 * K + k]) + variance_floor)));
+        }
+        return result;
+    }
+
+    /// From the gradient with respect to (weights, means, deviations) to the one with respect to the raw outputs.
+    template <class V>
+    void pull_back(std::array<V, outputs> const& raw, parameters<V> const& mixture,
+                   parameters<V> const& parameter_gradient, std::array<V, outputs>& raw_gradient) const noexcept {
+        using lanes::select;
+        using lanes::softplus_sigmoid;
+        V average = mixture.weights[0] * parameter_gradient.weights[0];
+        for (std::size_t k = 1; k < K; ++k)
+            average = average + mixture.weights[k] * parameter_gradient.weights[k];
+        V const variance_floor = lanes::constant<V>(floor);
+        V const zero = lanes::constant<V>(0.0);
+        for (std::size_t k = 0; k < K; ++k) {
+            raw_gradient[k] = mixture.weights[k] * (parameter_gradient.weights[k] - average);
+            raw_gradient[K + k] = parameter_gradient.means[k];
+            // σ² = c (softplus + floor), so dσ/dx = σ/2 · sigmoid / (softplus + floor). The ratio tends to 1 where
+            // softplus underflows with floor 0, and σ is 0 there: the product is 0, not 0/0.
+            auto const [value, slope] = softplus_sigmoid(raw[2 * K + k]);
+            V const total = value + variance_floor;
+            V const ratio = select(total == zero, zero, V(slope / total));
+            raw_gradient[2 * K + k] =
+                parameter_gradient.deviations[k] * (lanes::constant<V>(0.5) * mixture.deviations[k] * ratio);
+        }
+    }
+
+    /// The mean of the mixture: the value of the state.
+    template <class V>
+    [[nodiscard]] V mean(std::array<V, outputs> const& raw) const noexcept {
+        std::array<V, K> const weights = softmax(raw);
+        V result = weights[0] * raw[K];
+        for (std::size_t k = 1; k < K; ++k)
+            result = result + weights[k] * raw[K + k];
+        return result;
+    }
+
+    /// The value of each state: outputs [B, 3K] → values [B]. Throws gmac::error if the shapes do not fit.
+    template <class Outputs, class Values>
+    void mean(Outputs&& outputs_of_states, Values&& values_of_states) const {
+        auto const raw = as_matrix(outputs_of_states);
+        auto const values = as_vector(values_of_states);
+        require_shape(raw, values.size(), outputs, "outputs", "gaussian_mixture head");
+        using T = typename decltype(values)::value_type;
+        matrix_view<T> const column(values.data(), values.size(), 1, values.stride(), 1);
+        for_each_block(raw, [&](auto const& block, std::size_t first, std::size_t count) {
+            lanes::store_rows(mean(block), column, first, 0, count);
+        });
+    }
+
+    /// The mixture of each state: outputs [B, 3K] → weights, means, deviations, [B, K] each. Throws gmac::error if the
+    /// shapes do not fit.
+    template <class Outputs, class Weights, class Means, class Deviations>
+    void distribution(Outputs&& outputs_of_states, Weights&& weights_of_states, Means&& means_of_states,
+                      Deviations&& deviations_of_states) const {
+        auto const raw = as_matrix(outputs_of_states);
+        auto const weights = as_matrix(weights_of_states);
+        auto const means = as_matrix(means_of_states);
+        auto const deviations = as_matrix(deviations_of_states);
+        require(raw.cols() == outputs, "gaussian_mixture head: outputs is {} x {}, but must have {} columns",
+                raw.rows(), raw.cols(), outputs);
+        require_shape(weights, raw.rows(), K, "weights", "gaussian_mixture head");
+        require_shape(means, raw.rows(), K, "means", "gaussian_mixture head");
+        require_shape(deviations, raw.rows(), K, "deviations", "gaussian_mixture head");
+        for_each_block(raw, [&](auto const& block, std::size_t first, std::size_t count) {
+            auto const mixture = transform(block);
+            for (std::size_t k = 0; k < K; ++k) {
+                lanes::store_rows(mixture.weights[k], weights, first, k, count);
+                lanes::store_rows(mixture.means[k], means, first, k, count);
+                lanes::store_rows(mixture.deviations[k], deviations, first, k, count);
+            }
+        });
+    }
+
+private:
+    /// exp(l − max l) / sum: no exponential overflows, and a NaN or +∞ among the logits makes every weight NaN.
+    template <class V>
+    [[nodiscard]] static std::array<V, K> softmax(std::array<V, outputs> const& raw) noexcept {
+        using lanes::exp;
+        using lanes::select;
+        V largest = raw[0];
+        for (std::size_t k = 1; k < K; ++k)
+            largest = select(largest < raw[k], raw[k], largest);
+        std::array<V, K> weights;
+        weights[0] = exp(V(raw[0] - largest));
+        V sum = weights[0];
+        for (std::size_t k = 1; k < K; ++k) {
+            weights[k] = exp(V(raw[k] - largest));
+            sum = sum + weights[k];
+        }
+        V const inverse = lanes::constant<V>(1.0) / sum;
+        for (V& weight : weights)
+            weight = weight * inverse;
+        return weights;
+    }
+
+    /// Calls visit(raw outputs of a block of lanes, first state, number of states) for every block.
+    template <class T, class Visit>
+    static void for_each_block(matrix_view<T> const& raw, Visit&& visit) {
+        using V = lanes::lane_for_t<T>;
+        for (std::size_t first = 0; first < raw.rows(); first += lanes::width_of<V>) {
+            std::size_t const count = (std::min)(lanes::width_of<V>, raw.rows() - first);
+            std::array<V, outputs> block;
+            for (std::size_t j = 0; j < outputs; ++j)
+                block[j] = lanes::load_rows<V>(raw, first, j, count);
+            visit(block, first, count);
+        }
+    }
+};
+
+} // namespace gmac::heads
