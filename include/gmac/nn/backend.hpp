@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/view.hpp>
+
+#include <concepts>
+
+namespace gmac::nn {
+
+/// What is applied to each element after a linear map.
+enum class activation {
+    none, ///< y = x
+    tanh, ///< y = tanh(x)
+    relu  ///< y = max(x, 0); a NaN stays a NaN
+};
+
+/// What the layers ask of the library that they are computed with. All functions take views of any strides (a transposed
+/// matrix is a view with its strides exchanged, see nn::transposed), allocate nothing, and give the same bits for the
+/// same input. The result must not overlap the operands, except that the maps may work in place.
+///
+/// - `product(left, right, result)`: result = left · right.
+/// - `product_add(left, right, result)`: result += left · right.
+/// - `affine(input, weight, bias, f, result)`: result = f(input · weight + bias), the bias added to each row.
+/// - `activate(f, input, result)`: result = f(input).
+/// - `activate_backward(f, output, output_gradient, result)`: result = output_gradient · f'(x), with f' computed from the
+///   output f(x).
+/// - `column_sums(matrix, result)`: result[j] = Σ_i matrix(i, j).
+template <class B>
+concept backend =
+    std::floating_point<typename B::scalar> &&
+    requires(matrix_view<typename B::scalar const> in, matrix_view<typename B::scalar> out,
+             vector_view<typename B::scalar const> vector, vector_view<typename B::scalar> vector_out, activation f) {
+        B::product(in, in, out);
+        B::product_add(in, in, out);
+        B::affine(in, in, vector, f, out);
+        B::activate(f, in, out);
+        B::activate_backward(f, in, in, out);
+        B::column_sums(in, vector_out);
+    };
+
+} // namespace gmac::nn

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/buffer.hpp>
+#include <gmac/nn/backend.hpp>
+#include <gmac/nn/initialization.hpp>
+#include <gmac/nn/module.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <span>
+#include <string_view>
+
+namespace gmac::nn {
+
+struct linear_options {
+    activation function = activation::none;  ///< applied to the output, fused with the product
+    double gain = std::numbers::sqrt2;       ///< of the orthogonal initialisation; √2 trunk, 0.1 actor head, 1 value head
+};
+
+/// y = f(x W + b) with x [rows, inputs], W [inputs, outputs], b [outputs]. Flat layout: W row-major, then b.
+/// Models gmac::nn::module.
+template <backend Backend>
+class linear {
+public:
+    using backend_type = Backend;
+    using scalar = typename Backend::scalar;
+
+    class tape {
+        friend class linear;
+        std::size_t rows = 0;
+        buffer<scalar> output;
+        buffer<scalar> delta; // gradient before the activation; empty without one
+    };
+
+    /// Throws gmac::error if inputs or outputs is zero or the gain is not finite.
+    linear(std::size_t inputs, std::size_t outputs, linear_options options = {})
+        : inputs_(inputs), outputs_(outputs), options_(options) {
+        require(inputs > 0 && outputs > 0, "linear: the layer is {} -> {}, but both sizes must be positive", inputs,
+                outputs);
+        require(std::isfinite(options.gain), "linear: gain is {}, but must be finite", options.gain);
+    }
+
+    [[nodiscard]] std::size_t inputs() const noexcept { return inputs_; }
+    [[nodiscard]] std::size_t outputs() const noexcept { return outputs_; }
+    [[nodiscard]] std::size_t parameter_count() const noexcept { return (inputs_ + 1) * outputs_; }
+    [[nodiscard]] linear_options const& options() const noexcept { return options_; }
+
+    /// Orthogonal weight, zero bias.
+    void initialize(std::span<scalar> parameters, random_stream& stream) const {
+        require_parameters(parameters.size(), "linear::initialize");
+        initialize_orthogonal(matrix_view<scalar>(parameters.data(), inputs_, outputs_),
+                              static_cast<scalar>(options_.gain), stream);
+        std::ranges::fill(parameters.subspan(inputs_ * outputs_), scalar(0));
+    }
+
+    template <class Visit>
+    void describe(Visit&& visit) const {
+        visit(std::string_view("weight"), std::size_t{0}, inputs_, outputs_);
+        visit(std::string_view("bias"), inputs_ * outputs_, std::size_t{1}, outputs_);
+    }
+
+    [[nodiscard]] tape make_tape(std::size_t rows) const {
+        tape t;
+        t.rows = rows;
+        t.output = buffer<scalar>(rows * outputs_);
+        if (options_.function != activation::none)
+            t.delta = buffer<scalar>(rows * outputs_);
+        return t;
+    }
+
+    matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> input,
+                                      tape& t) const {
+        require_parameters(parameters.size(), "linear::forward");
+        require_shape(input, input.rows(), inputs_, "the input", "linear::forward");
+        require_rows(input.rows(), t.rows, "linear::forward");
+        matrix_view<scalar> const output(t.output.data(), input.rows(), outputs_);
+        Backend::affine(input, weight(parameters), bias(parameters), options_.function, output);
+        return output;
+    }
+
+    /// The output of the last forward pass with this tape, which had `rows` rows.
+    [[nodiscard]] matrix_view<scalar const> output(tape const& t, std::size_t rows) const noexcept {
+        return {t.output.data(), rows, outputs_};
+    }
+
+    void backward(std::span<scalar const> parameters, matrix_view<scalar const> input, tape& t,
+                  matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
+                  matrix_view<scalar> input_gradient) const {
+        require_parameters(parameters.size(), "linear::backward");
+        require_parameters(parameter_gradient.size(), "linear::backward");
+        std::size_t const rows = input.rows();
+        require_shape(input, rows, inputs_, "the input", "linear::backward");
+        require_rows(rows, t.rows, "linear::backward");
+        require_shape(output_gradient, rows, outputs_, "the output gradient", "linear::backward");
+        if (options_.function != activation::none) {
+            matrix_view<scalar> const delta(t.delta.data(), rows, outputs_);
+            Backend::activate_backward(options_.function, matrix_view<scalar const>(t.output.data(), rows, outputs_),
+                                       output_gradient, delta);
+            output_gradient = delta;
+        }
+        Backend::product(transposed(input), output_gradient,
+                         matrix_view<scalar>(parameter_gradient.data(), inputs_, outputs_));
+        Backend::column_sums(output_gradient,
+                             vector_view<scalar>(parameter_gradient.data() + inputs_ * outputs_, outputs_));
+        if (!input_gradient.empty()) {
+            require_shape(input_gradient, rows, inputs_, "the input gradient", "linear::backward");
+            Backend::product(output_gradient, transposed(weight(parameters)), input_gradient);
+        }
+    }
+
+private:
+    [[nodiscard]] matrix_view<scalar const> weight(std::span<scalar const> parameters) const noexcept {
+        return {parameters.data(), inputs_, outputs_};
+    }
+    [[nodiscard]] vector_view<scalar const> bias(std::span<scalar const> parameters) const noexcept {
+        return {parameters.data() + inputs_ * outputs_, outputs_};
+    }
+    void require_parameters(std::size_t size, std::string_view where) const {
+        require(size == parameter_count(), "{}: {} parameters given, but the layer {} -> {} has {}", where, size,
+                inputs_, outputs_, parameter_count());
+    }
+    static void require_rows(std::size_t rows, std::size_t capacity, std::string_view where) {
+        require(rows <= capacity, "{}: the input has {} rows, but the tape was made for {}", where, rows, capacity);
+    }
+
+    std::size_t inputs_;
+    std::size_t outputs_;
+    linear_options options_;
+};
+
+} // namespace gmac::nn

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/random.hpp>
+#include <gmac/core/view.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+/// Networks. A module is only the shape of a computation: its parameters lie in a flat range that the caller owns (a part
+/// of the agent's one buffer), its gradients in another, and its activations in a tape. So one module serves any number
+/// of threads at once, each with a tape of its own, and nothing is allocated after make_tape.
+namespace gmac::nn {
+
+namespace detail {
+struct describe_nothing {
+    void operator()(std::string_view, std::size_t, std::size_t, std::size_t) const noexcept {}
+};
+} // namespace detail
+
+/// What an agent needs of a network with scalar type T.
+///
+/// - `inputs()`, `outputs()`: columns of the input and of the output; one state a row.
+/// - `parameter_count()`: size of the flat ranges of parameters and of gradients.
+/// - `initialize(parameters, stream)`: writes the start values.
+/// - `make_tape(rows)`: memory for batches of up to `rows` rows.
+/// - `forward(parameters, input, tape)`: the output [rows, outputs()], a view into the tape that is valid until the
+///   tape's next use. The input must not lie in the tape.
+/// - `backward(parameters, input, tape, output_gradient, parameter_gradient, input_gradient)`: after a forward pass with
+///   the same parameters, input and tape. Overwrites `parameter_gradient` with the sum over the rows, and
+///   `input_gradient` [rows, inputs()] unless it is an empty view. May be called more than once for one forward pass.
+/// - `describe(visit)`: visit(name, offset, rows, cols) for each parameter tensor, row-major in the flat range.
+template <class M, class T>
+concept module =
+    requires(M const m, std::span<T> parameters, std::span<T const> constant_parameters, matrix_view<T const> input,
+             matrix_view<T> input_gradient, typename M::tape& tape, random_stream& stream) {
+        { m.inputs() } -> std::convertible_to<std::size_t>;
+        { m.outputs() } -> std::convertible_to<std::size_t>;
+        { m.parameter_count() } -> std::convertible_to<std::size_t>;
+        m.initialize(parameters, stream);
+        { m.make_tape(std::size_t{}) } -> std::same_as<typename M::tape>;
+        { m.forward(constant_parameters, input, tape) } -> std::same_as<matrix_view<T const>>;
+        m.backward(constant_parameters, input, tape, input, parameters, input_gradient);
+        m.describe(detail::describe_nothing{});
+    };
+
+/// The same elements with rows and columns exchanged; no copy is made.
+template <class T>
+[[nodiscard]] constexpr matrix_view<T> transposed(matrix_view<T> matrix) noexcept {
+    return {matrix.data(), matrix.cols(), matrix.rows(), matrix.col_stride(), matrix.row_stride()};
+}
+
+} // namespace gmac::nn
