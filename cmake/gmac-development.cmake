@@ -18,6 +18,14 @@ endif()
 add_library(gmac-warnings INTERFACE)
 target_compile_options(gmac-warnings INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:${gmac_warning_flags}>")
 
+if(GMAC_NATIVE)
+    add_compile_options(-march=native)
+endif()
+if(GMAC_SANITIZE)
+    add_compile_options(-fsanitize=${GMAC_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${GMAC_SANITIZE})
+endif()
+
 # gmac_add_areas(): adds every folder below the current one that has a CMakeLists.txt. GMAC_TEST_AREAS limits the
 # tests to some of them while one works on these.
 function(gmac_add_areas)

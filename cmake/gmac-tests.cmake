@@ -28,3 +28,88 @@ function(gmac_add_test area)
     add_test(NAME ${area} COMMAND test-${area})
     set_tests_properties(${area} PROPERTIES TIMEOUT 600)
 endfunction()
+
+# gmac_for_each_compiler(<function> <arguments>): calls function(<name> <compiler> <arguments>) for the compiler of this
+# build and for clang++ or g++ beside it, if there is one.
+set(gmac_other_compilers "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND GMAC_CLANG)
+    set(gmac_other_compilers "clang|${GMAC_CLANG}")
+elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    find_program(GMAC_GXX NAMES g++)
+    mark_as_advanced(GMAC_GXX)
+    if(GMAC_GXX)
+        set(gmac_other_compilers "gcc|${GMAC_GXX}")
+    endif()
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(gmac_compilers "gcc|${CMAKE_CXX_COMPILER}" ${gmac_other_compilers})
+else()
+    set(gmac_compilers "clang|${CMAKE_CXX_COMPILER}" ${gmac_other_compilers})
+endif()
+macro(gmac_for_each_compiler function)
+    foreach(gmac_compiler IN LISTS gmac_compilers)
+        string(REPLACE "|" ";" gmac_compiler "${gmac_compiler}")
+        list(GET gmac_compiler 0 gmac_compiler_name)
+        list(GET gmac_compiler 1 gmac_compiler_path)
+        cmake_language(CALL ${function} ${gmac_compiler_name} "${gmac_compiler_path}" ${ARGN})
+    endforeach()
+endmacro()
+
+# gmac_write_compile_options(<file> <targets>): the options with which a user of these targets compiles, for tests that
+# run the compiler by themselves: our headers by -I, those of others as system headers, all warnings as errors.
+function(gmac_write_compile_options file)
+    string(MAKE_C_IDENTIFIER "${file}" name)
+    string(MD5 name "${name}")
+    set(collected gmac-options-${name})
+    add_library(${collected} INTERFACE)
+    target_link_libraries(${collected} INTERFACE ${ARGN})
+    set(ours "${PROJECT_SOURCE_DIR}/include")
+    set(folders "$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${collected},INTERFACE_INCLUDE_DIRECTORIES>>")
+    # The compiler's own folders must keep their place, or #include_next goes wrong.
+    set(folders "$<FILTER:$<FILTER:${folders},EXCLUDE,^${ours}$>,EXCLUDE,^/usr/include$>")
+    set(definitions "$<TARGET_PROPERTY:${collected},INTERFACE_COMPILE_DEFINITIONS>")
+    file(
+        GENERATE
+        OUTPUT "${file}"
+        CONTENT
+            "-std=c++20
+-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror
+\"-I${ours}\"
+$<$<BOOL:${folders}>:-isystem\"$<JOIN:${folders},\"\n-isystem\">\"
+>$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},\n-D>
+>"
+    )
+endfunction()
+
+# gmac_add_refusal_test(<name> FILE <x.cpp> MESSAGE <regular expression> [MAX_LINES <n>] [LIBRARIES <targets>])
+# The file must not compile, the compiler's output must match MESSAGE and have at most MAX_LINES (20) lines. If the file
+# has an `#ifdef GMAC_CONTROL`, it must compile with this macro defined: then it is the misuse that is refused, not a slip.
+function(gmac_add_refusal_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FILE;MESSAGE;MAX_LINES" "LIBRARIES")
+    foreach(required IN ITEMS FILE MESSAGE)
+        if(NOT arg_${required})
+            message(FATAL_ERROR "gmac_add_refusal_test(${name}): ${required} is missing")
+        endif()
+    endforeach()
+    if(NOT arg_MAX_LINES)
+        set(arg_MAX_LINES 20)
+    endif()
+    if(GMAC_SANITIZE)
+        return()
+    endif()
+    set(options "${CMAKE_CURRENT_BINARY_DIR}/refusal-${name}.options")
+    gmac_write_compile_options("${options}" gmac::gmac ${arg_LIBRARIES})
+    cmake_path(ABSOLUTE_PATH arg_FILE OUTPUT_VARIABLE file)
+    gmac_for_each_compiler(
+        gmac_add_one_refusal_test ${name} "${options}" "${file}" "${arg_MESSAGE}" ${arg_MAX_LINES}
+    )
+endfunction()
+
+function(gmac_add_one_refusal_test compiler_name compiler name options file message max_lines)
+    add_test(
+        NAME refusal-${name}-${compiler_name}
+        COMMAND
+            "${CMAKE_COMMAND}" "-Dcompiler=${compiler}" "-Doptions=${options}" "-Dfile=${file}" "-Dmessage=${message}"
+            "-Dmax_lines=${max_lines}" -P "${PROJECT_SOURCE_DIR}/cmake/scripts/refusal.cmake"
+    )
+endfunction()

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# The comparison itself: it accepts the same text and refuses one changed byte, a missing end and a page without programs.
+cmake_minimum_required(VERSION 3.25)
+
+set(script "${CMAKE_CURRENT_LIST_DIR}/../../cmake/scripts/readme.cmake")
+file(REMOVE_RECURSE "${scratch}")
+set(program "int main() {\n    int a[2]{1, 2}; // [x; y] \"quoted\" \\n ü\n    return a[0] - 1;\n}\n")
+file(WRITE "${scratch}/a.cpp" "${program}")
+file(WRITE "${scratch}/b.cpp" "// another;\n")
+
+function(expect result page)
+    file(WRITE "${scratch}/README.md" "${page}")
+    execute_process(
+        COMMAND "${CMAKE_COMMAND}" "-Dreadme=${scratch}/README.md" "-Dfolder=${scratch}" -P "${script}"
+        RESULT_VARIABLE code
+        OUTPUT_VARIABLE output
+        ERROR_VARIABLE output
+    )
+    if((code EQUAL 0 AND result STREQUAL "refused") OR (NOT code EQUAL 0 AND result STREQUAL "accepted"))
+        message(FATAL_ERROR "this page was not ${result}:\n${page}\n${output}")
+    endif()
+endfunction()
+
+set(first "# Title; with [brackets\n\n<!-- file: a.cpp -->\n```cpp\n${program}```\n\nText.\n\n```sh\nls\n```\n")
+set(second "<!-- file: b.cpp -->\n\n```cpp\n// another;\n```\n")
+expect(accepted "${first}${second}")
+string(REPLACE "return a[0]" "return a[1]" changed "${first}")
+expect(refused "${changed}${second}")
+string(REPLACE "another" "Another" changed "${second}")
+expect(refused "${first}${changed}")
+string(REPLACE "    return" "  return" changed "${first}")
+expect(refused "${changed}")
+expect(refused "<!-- file: a.cpp -->\n```cpp\n${program}")
+expect(refused "<!-- file: c.cpp -->\n```cpp\n${program}```\n")
+expect(refused "# No program\n")
