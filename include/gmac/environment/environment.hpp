@@ -69,7 +69,8 @@ concept checkpointable_environment = environment<E> && requires(E& world, archiv
 /// Where a batch of E environments writes what one step of all of them gave. Rows are environments.
 struct step_result {
     matrix_view<float> observations;       ///< [E, observation size] what to act on next; of the new episode after an end
-    matrix_view<float> final_observations; ///< [E, observation size] the last one of an episode that ended; else untouched
+    matrix_view<float> final_observations; ///< [E, observation size] the last one of an episode that ended; other rows
+                                           ///< are left as they are; an empty view if they are not wanted
     std::span<float> rewards;              ///< [E]
     std::span<std::uint8_t> terminated;    ///< [E] 0 or 1
     std::span<std::uint8_t> truncated;     ///< [E] 0 or 1; never set together with terminated
@@ -99,9 +100,12 @@ public:
     /// space and for a reward or an observation that is not finite.
     virtual void step(matrix_view<float const> actions, step_result const& result) = 0;
 
+    /// Writes once more what the last reset or step gave to act on: what a restored run goes on from. [E, observation size]
+    virtual void observe(matrix_view<float> observations) const = 0;
+
     /// The episodes that ended in the last step, in the order of their environments.
     [[nodiscard]] virtual std::span<finished_episode const> finished() const noexcept = 0;
-    /// False if some state cannot be stored: then a resumed run starts its episodes anew.
+    /// False if some state cannot be stored: then a resumed run starts its episodes anew, by `reset`.
     [[nodiscard]] virtual bool checkpointable() const noexcept = 0;
     virtual void persist(archive& state) = 0;
 };

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/environment/environment.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+/// What a batch of environments checks: spaces, actions, shapes, and that rewards and observations are finite.
+namespace gmac::detail {
+
+/// By the exponent's bits, which stays true under -ffinite-math-only.
+[[nodiscard]] constexpr bool is_finite(float x) noexcept {
+    return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0x7f800000u;
+}
+[[nodiscard]] constexpr bool is_finite(double x) noexcept {
+    return (std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u) != 0x7ff0000000000000u;
+}
+
+inline void copy_row(std::span<float const> from, vector_view<float> const& to) noexcept {
+    if (to.contiguous()) {
+        std::copy(from.begin(), from.end(), to.data());
+    } else {
+        for (std::size_t j = 0; j < from.size(); ++j)
+            to[j] = from[j];
+    }
+}
+
+inline void check_space(action_space const& space, std::size_t observation_size) {
+    require(observation_size > 0, "vector_environment: the environment's observation size is 0, but must be positive");
+    if (auto const* numbers = std::get_if<discrete>(&space)) {
+        // An action is handed over as a float, which counts in ones up to 2^24.
+        require(numbers->count >= 1 && numbers->count <= (1u << 24u),
+                "vector_environment: the action space has {} actions, but must have 1 to 16777216", numbers->count);
+        return;
+    }
+    auto const& bounds = std::get<box>(space);
+    require(bounds.low.size() == bounds.high.size() && !bounds.low.empty(),
+            "vector_environment: the action space has {} lower and {} upper bounds, but needs as many of each, at least 1",
+            bounds.low.size(), bounds.high.size());
+    for (std::size_t j = 0; j < bounds.size(); ++j)
+        require(bounds.low[j] <= bounds.high[j],
+                "vector_environment: the bounds of action element {} are [{}, {}], but the first must be the smaller", j,
+                bounds.low[j], bounds.high[j]);
+}
+
+[[nodiscard]] inline bool same_space(action_space const& a, action_space const& b) noexcept {
+    if (a.index() != b.index())
+        return false;
+    if (auto const* numbers = std::get_if<discrete>(&a))
+        return numbers->count == std::get<discrete>(b).count;
+    auto const& bounds = std::get<box>(a);
+    return bounds.low == std::get<box>(b).low && bounds.high == std::get<box>(b).high;
+}
+
+/// False for a NaN and for a number between two discrete actions.
+[[nodiscard]] inline bool contains(action_space const& space, std::size_t element, float action) noexcept {
+    if (auto const* numbers = std::get_if<discrete>(&space))
+        return action >= 0.0f && action < static_cast<float>(numbers->count) &&
+               static_cast<float>(static_cast<std::uint32_t>(action)) == action;
+    auto const& bounds = std::get<box>(space);
+    return action >= bounds.low[element] && action <= bounds.high[element] && is_finite(action);
+}
+
+[[noreturn]] inline void raise_action(action_space const& space, std::size_t environment, std::uint64_t step,
+                                      std::size_t element, float action) {
+    if (auto const* numbers = std::get_if<discrete>(&space))
+        fail("vector_environment: environment {}, step {} of its episode: the action is {}, but must be a whole number from 0 to {}",
+             environment, step, action, numbers->count - 1);
+    auto const& bounds = std::get<box>(space);
+    fail("vector_environment: environment {}, step {} of its episode: action element {} is {}, but must be a finite "
+         "number in [{}, {}]",
+         environment, step, element, action, bounds.low[element], bounds.high[element]);
+}
+
+inline void check_step_shapes(matrix_view<float const> const& actions, step_result const& result, std::size_t count,
+                              std::size_t observation_size, std::size_t action_size, std::string_view where) {
+    require_shape(actions, count, action_size, "actions", where);
+    require_shape(result.observations, count, observation_size, "observations", where);
+    if (!result.final_observations.empty()) {
+        require_shape(result.final_observations, count, observation_size, "final_observations", where);
+        require(result.final_observations.data() != result.observations.data(),
+                "{}: observations and final_observations must not be the same memory", where);
+    }
+    require(result.rewards.size() == count && result.terminated.size() == count && result.truncated.size() == count,
+            "{}: rewards, terminated and truncated have {}, {} and {} elements, but must have {} each", where,
+            result.rewards.size(), result.terminated.size(), result.truncated.size(), count);
+}
+
+/// The first number of an environment that was not finite. Tasks write it down, and the thread that asked for the step
+/// raises it, so that the error is the same for any number of threads.
+class environment_fault {
+public:
+    [[nodiscard]] bool found() const noexcept { return what_ != quantity::none; }
+
+    void check_reward(double reward, std::uint64_t step) noexcept {
+        // The reward is handed on as a float: 1e300 would become infinite there.
+        if (!is_finite(static_cast<float>(reward))) [[unlikely]]
+            note(quantity::reward, reward, 0, step);
+    }
+
+    /// `step` 0 stands for the reset.
+    void check_observation(std::span<float const> observation, std::uint64_t step) noexcept {
+        for (std::size_t j = 0; j < observation.size(); ++j) {
+            if (!is_finite(observation[j])) [[unlikely]] {
+                note(quantity::observation, static_cast<double>(observation[j]), j, step);
+                return;
+            }
+        }
+    }
+
+    [[noreturn]] void raise(std::size_t environment) const {
+        if (what_ == quantity::reward)
+            fail("vector_environment: environment {}, step {} of its episode: the reward is {}, but must be finite{}",
+                 environment, step_, value_, is_finite(value_) ? " as a float" : "");
+        if (step_ == 0)
+            fail("vector_environment: environment {}, reset: observation element {} is {}, but must be finite",
+                 environment, element_, value_);
+        fail("vector_environment: environment {}, step {} of its episode: observation element {} is {}, but must be finite",
+             environment, step_, element_, value_);
+    }
+
+private:
+    enum class quantity : std::uint8_t { none, reward, observation };
+
+    void note(quantity what, double value, std::size_t element, std::uint64_t step) noexcept {
+        if (found())
+            return;
+        what_ = what;
+        value_ = value;
+        element_ = element;
+        step_ = step;
+    }
+
+    quantity what_ = quantity::none;
+    double value_ = 0.0;
+    std::size_t element_ = 0;
+    std::uint64_t step_ = 0;
+};
+
+} // namespace gmac::detail

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/archive.hpp>
+#include <gmac/core/error.hpp>
+#include <gmac/core/executor.hpp>
+#include <gmac/core/random.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/environment/checks.hpp>
+#include <gmac/environment/environment.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace gmac {
+
+/// E environments of one type, stepped together on an executor; an episode that ended is followed by a new one at once.
+///
+/// Each environment has a random stream of its own, made of the seed and its index, so what it does depends on neither
+/// the number of threads nor the other environments. Errors that a step finds name the environment with the lowest
+/// index. After an error inside a step the batch refuses to go on until `reset`; actions are checked before any
+/// environment moves, so a refused action changes nothing. Steps do not allocate unless the environments do.
+template <environment E>
+class vector_environment final : public environment_batch {
+public:
+    /// `count` default-constructed environments. `threads` must outlive the batch; without it they run one by one.
+    /// Throws gmac::error if count is zero or the environment's sizes or bounds make no sense.
+    explicit vector_environment(std::size_t count, std::uint64_t seed, executor* threads = nullptr)
+        requires std::default_initializable<E>
+        : vector_environment(
+              count, seed, [](std::size_t) { return E(); }, threads) {}
+
+    /// Environment i is factory(i); all must have the same observation size and action space.
+    template <class Factory>
+        requires std::invocable<Factory&, std::size_t> &&
+                 std::same_as<std::invoke_result_t<Factory&, std::size_t>, E>
+    vector_environment(std::size_t count, std::uint64_t seed, Factory&& factory, executor* threads = nullptr)
+        : executor_(threads) {
+        require(count > 0, "vector_environment: 0 environments were asked for, but at least 1 is needed");
+        for (std::size_t i = 0; i < count; ++i)
+            slots_.emplace_back(factory, i, stream_for(seed, stream_purpose::environment, i));
+        check_spaces();
+        observations_.resize(count * observation_size_);
+        actions_.resize(count * action_size(space_));
+        finished_.reserve(count);
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept override { return slots_.size(); }
+    [[nodiscard]] std::size_t observation_size() const noexcept override { return observation_size_; }
+    [[nodiscard]] gmac::action_space const& action_space() const noexcept override { return space_; }
+
+    /// One of the environments, to look at or to draw.
+    [[nodiscard]] E& operator[](std::size_t i) noexcept { return slots_[i].world; }
+    [[nodiscard]] E const& operator[](std::size_t i) const noexcept { return slots_[i].world; }
+
+    void reset(matrix_view<float> observations) override {
+        require_shape(observations, size(), observation_size_, "observations", "vector_environment::reset");
+        needs_reset_ = true;
+        finished_.clear();
+        run([&](std::size_t i) {
+            slots_[i].fault = {};
+            begin_episode(i);
+            write(i, observations);
+        });
+        raise_first_fault();
+        needs_reset_ = false;
+    }
+
+    void step(matrix_view<float const> actions, step_result const& result) override {
+        require(!needs_reset_, "vector_environment::step: reset has to be called first{}",
+                started_ ? ", since the last step failed or the episodes could not be restored" : "");
+        detail::check_step_shapes(actions, result, size(), observation_size_, action_size(space_),
+                                  "vector_environment::step");
+        take_actions(actions);
+        finished_.clear();
+        needs_reset_ = true;
+        run([&](std::size_t i) { advance(i, result); });
+        raise_first_fault();
+        needs_reset_ = false;
+        for (std::size_t i = 0; i < size(); ++i) {
+            if (slots_[i].ended)
+                finished_.push_back({slots_[i].ended_sum, slots_[i].ended_length, i});
+        }
+    }
+
+    void observe(matrix_view<float> observations) const override {
+        require_shape(observations, size(), observation_size_, "observations", "vector_environment::observe");
+        for (std::size_t i = 0; i < size(); ++i)
+            write(i, observations);
+    }
+
+    [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return finished_; }
+    [[nodiscard]] bool checkpointable() const noexcept override { return checkpointable_environment<E>; }
+
+    /// Streams, episodes so far and, if the environments can be stored, their states and observations. If they cannot,
+    /// a mark says so; the batch that loads it asks for `reset` and starts new episodes with the streams where they were.
+    void persist(archive& state) override {
+        if (state.loading()) {
+            needs_reset_ = true;
+            started_ = true;
+            finished_.clear();
+        }
+        std::uint8_t restorable = checkpointable() && !needs_reset_ ? 1 : 0;
+        state("restorable", restorable);
+        persist_streams(state);
+        if (restorable == 0)
+            return;
+        persist_episodes(state);
+        state("observations", std::span<float>(observations_), size(), observation_size_);
+        if constexpr (checkpointable_environment<E>) {
+            for (std::size_t i = 0; i < size(); ++i)
+                state.inside(std::to_string(i), [&] { slots_[i].world.persist(state); });
+        } else {
+            fail("vector_environment: the checkpoint holds states of the environments, but they cannot be restored");
+        }
+        needs_reset_ = false;
+    }
+
+private:
+    static constexpr bool takes_int =
+        requires(E& world, random_stream& random, std::span<float> observation, int action) {
+            { world.step(action, random, observation) } -> std::convertible_to<transition>;
+        };
+    static constexpr bool takes_span =
+        requires(E& world, random_stream& random, std::span<float> observation, std::span<float const> action) {
+            { world.step(action, random, observation) } -> std::convertible_to<transition>;
+        };
+
+    /// An environment and what belongs to it alone, on cache lines that no other thread writes.
+    struct alignas(64) slot {
+        template <class Factory>
+        slot(Factory& factory, std::size_t index, random_stream stream)
+            : world(std::invoke(factory, index)), random(stream) {}
+
+        E world;
+        random_stream random;
+        double reward_sum = 0.0;
+        std::uint64_t length = 0;
+        double ended_sum = 0.0;
+        std::uint64_t ended_length = 0;
+        bool ended = false;
+        detail::environment_fault fault;
+    };
+
+    void check_spaces() {
+        space_ = slots_.front().world.action_space();
+        observation_size_ = slots_.front().world.observation_size();
+        detail::check_space(space_, observation_size_);
+        bool const is_discrete = std::holds_alternative<discrete>(space_);
+        require(is_discrete ? takes_int : takes_span,
+                "vector_environment: the environment's action space is {}, but its step takes {}",
+                is_discrete ? "discrete" : "a box", is_discrete ? "no int" : "no std::span<float const>");
+        for (std::size_t i = 1; i < size(); ++i) {
+            E const& world = slots_[i].world;
+            require(world.observation_size() == observation_size_ &&
+                        detail::same_space(gmac::action_space(world.action_space()), space_),
+                    "vector_environment: environment {} has another observation size or action space than environment 0",
+                    i);
+        }
+    }
+
+    template <class Task>
+    void run(Task&& task) {
+        if (executor_) {
+            executor_->run(size(), task);
+        } else {
+            for (std::size_t i = 0; i < size(); ++i)
+                task(i);
+        }
+    }
+
+    [[nodiscard]] std::span<float> observation(std::size_t i) noexcept {
+        return std::span(observations_).subspan(i * observation_size_, observation_size_);
+    }
+
+    void write(std::size_t i, matrix_view<float> const& to) const noexcept {
+        detail::copy_row(std::span(observations_).subspan(i * observation_size_, observation_size_), to.row(i));
+    }
+
+    /// Checks all actions and copies them, so that the caller's memory may be anything, even the observations'.
+    void take_actions(matrix_view<float const> const& actions) {
+        for (std::size_t i = 0; i < size(); ++i) {
+            for (std::size_t j = 0; j < actions.cols(); ++j) {
+                float const action = actions(i, j);
+                if (!detail::contains(space_, j, action)) [[unlikely]]
+                    detail::raise_action(space_, i, slots_[i].length + 1, j, action);
+                actions_[i * actions.cols() + j] = action;
+            }
+        }
+    }
+
+    transition act(std::size_t i) {
+        slot& own = slots_[i];
+        if constexpr (takes_int) {
+            if (std::holds_alternative<discrete>(space_))
+                return own.world.step(static_cast<int>(actions_[i]), own.random, observation(i));
+        }
+        if constexpr (takes_span) {
+            std::size_t const width = actions_.size() / size();
+            return own.world.step(std::span<float const>(actions_).subspan(i * width, width), own.random,
+                                  observation(i));
+        }
+        return {};
+    }
+
+    void begin_episode(std::size_t i) {
+        slot& own = slots_[i];
+        own.reward_sum = 0.0;
+        own.length = 0;
+        own.world.reset(own.random, observation(i));
+        own.fault.check_observation(observation(i), 0);
+    }
+
+    void advance(std::size_t i, step_result const& result) {
+        slot& own = slots_[i];
+        own.fault = {};
+        transition const given = act(i);
+        own.length += 1;
+        own.reward_sum += given.reward;
+        own.fault.check_reward(given.reward, own.length);
+        own.fault.check_observation(observation(i), own.length);
+        own.ended = given.terminated || given.truncated;
+        result.rewards[i] = static_cast<float>(given.reward);
+        result.terminated[i] = given.terminated ? 1 : 0;
+        result.truncated[i] = given.truncated && !given.terminated ? 1 : 0;
+        if (own.ended) {
+            if (!result.final_observations.empty())
+                write(i, result.final_observations);
+            own.ended_sum = own.reward_sum;
+            own.ended_length = own.length;
+            begin_episode(i);
+        }
+        write(i, result.observations);
+    }
+
+    void raise_first_fault() {
+        started_ = true;
+        for (std::size_t i = 0; i < size(); ++i) {
+            if (slots_[i].fault.found()) [[unlikely]]
+                slots_[i].fault.raise(i);
+        }
+    }
+
+    void persist_streams(archive& state) {
+        std::vector<std::uint64_t> words;
+        for (slot const& own : slots_)
+            words.insert(words.end(), {own.random.seed(), own.random.stream(), own.random.position()});
+        state("streams", std::span(words), size(), 3);
+        for (std::size_t i = 0; i < size(); ++i) {
+            slots_[i].random = random_stream(words[3 * i], words[3 * i + 1]);
+            slots_[i].random.seek(words[3 * i + 2]);
+        }
+    }
+
+    void persist_episodes(archive& state) {
+        std::vector<double> sums;
+        std::vector<std::uint64_t> lengths;
+        for (slot const& own : slots_) {
+            sums.push_back(own.reward_sum);
+            lengths.push_back(own.length);
+        }
+        state("reward_sums", std::span(sums));
+        state("lengths", std::span(lengths));
+        for (std::size_t i = 0; i < size(); ++i) {
+            slots_[i].reward_sum = sums[i];
+            slots_[i].length = lengths[i];
+        }
+    }
+
+    std::deque<slot> slots_; // a deque, so that an environment need not be movable
+    gmac::action_space space_;
+    std::size_t observation_size_ = 0;
+    executor* executor_ = nullptr;
+    std::vector<float> observations_; // [E, observation size]
+    std::vector<float> actions_;      // [E, action size]
+    std::vector<finished_episode> finished_;
+    bool needs_reset_ = true;
+    bool started_ = false;
+};
+
+template <class Factory>
+    requires std::invocable<Factory&, std::size_t>
+vector_environment(std::size_t, std::uint64_t, Factory&&)
+    -> vector_environment<std::invoke_result_t<Factory&, std::size_t>>;
+template <class Factory>
+    requires std::invocable<Factory&, std::size_t>
+vector_environment(std::size_t, std::uint64_t, Factory&&, executor*)
+    -> vector_environment<std::invoke_result_t<Factory&, std::size_t>>;
+
+} // namespace gmac
