@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The environment concept, environments stepped together, wrappers.
+#include <gmac/environment/checks.hpp>
+#include <gmac/environment/environment.hpp>
+#include <gmac/environment/time_limit.hpp>
+#include <gmac/environment/vector_environment.hpp>

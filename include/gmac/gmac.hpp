@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The whole library that needs only Eigen, xsimd and fmt. What needs more is included by name: the threads of
+// <gmac/environment/…>, checkpoints and the other backends.
+#include <gmac/agent.hpp>
+#include <gmac/backends/eigen.hpp>
+#include <gmac/core.hpp>
+#include <gmac/environment.hpp>
+#include <gmac/heads.hpp>
+#include <gmac/nn.hpp>
+#include <gmac/targets.hpp>
+#include <gmac/version.hpp>

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Networks over one flat parameter buffer, and their optimisers.
+#include <gmac/nn/activation.hpp>
+#include <gmac/nn/backend.hpp>
+#include <gmac/nn/initialization.hpp>
+#include <gmac/nn/linear.hpp>
+#include <gmac/nn/mlp.hpp>
+#include <gmac/nn/module.hpp>
