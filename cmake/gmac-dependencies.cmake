@@ -5,11 +5,20 @@ include("${CMAKE_CURRENT_LIST_DIR}/gmac-find.cmake")
 
 gmac_find_required(GLOBAL)
 
-# The opt-in targets exist where their dependency is there; whoever links a missing one is told its name by CMake.
+# The opt-in targets. A project that adds this folder names those that it wants and needs them; our own build takes what
+# is there.
+if(PROJECT_IS_TOP_LEVEL)
+    # libtorch looks for a lot while it is found, so only who names it pays.
+    set(GMAC_COMPONENTS "tbb;checkpoint;xtensor" CACHE STRING "The opt-in targets to make: ${gmac_components}")
+else()
+    set(GMAC_COMPONENTS "" CACHE STRING "The opt-in targets to make: ${gmac_components}")
+endif()
 set(gmac_found_components "")
-foreach(component IN LISTS gmac_components)
+foreach(component IN LISTS GMAC_COMPONENTS)
     gmac_find_component(${component} GLOBAL)
     if(gmac_${component}_FOUND)
         list(APPEND gmac_found_components ${component})
+    elseif(NOT PROJECT_IS_TOP_LEVEL)
+        message(FATAL_ERROR "GMAC_COMPONENTS has ${component}, but what it needs was not found (known: ${gmac_components})")
     endif()
 endforeach()

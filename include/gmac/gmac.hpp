@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The whole library that needs only Eigen, xsimd and fmt. What needs more is included by name: the threads of
-// <gmac/environment/…>, checkpoints and the other backends.
-#include <gmac/agent.hpp>
+// The whole library that needs only Eigen, xsimd and fmt. What needs more is included by name:
+// threads, checkpoints and the other backends.
 #include <gmac/backends/eigen.hpp>
 #include <gmac/core.hpp>
 #include <gmac/environment.hpp>

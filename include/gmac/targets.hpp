@@ -2,5 +2,4 @@
 #pragma once
 
 // What a value head is trained towards: GAE, the λ-return, SR(λ). Needs no Eigen.
-#include <gmac/targets/kind.hpp>
 #include <gmac/targets/particles.hpp>
