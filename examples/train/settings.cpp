@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "settings.hpp"
+
+#include <gmac/core/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+namespace gmac {
+
+NLOHMANN_JSON_SERIALIZE_ENUM(rate_schedule, {{rate_schedule::constant, "constant"}, {rate_schedule::linear, "linear"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(optimiser_kind, {{optimiser_kind::adam, "adam"}, {optimiser_kind::rmsprop, "rmsprop"}})
+
+} // namespace gmac
+
+namespace gmac::nn {
+
+NLOHMANN_JSON_SERIALIZE_ENUM(activation, {{activation::none, "none"}, {activation::tanh, "tanh"}, {activation::relu, "relu"}})
+
+} // namespace gmac::nn
+
+namespace gmac::examples::train {
+
+namespace {
+
+constexpr std::array<std::string_view, 7> environments{"classic/cart_pole",   "classic/pendulum", "bullet/hopper",
+                                                       "bullet/walker2d",     "bullet/half_cheetah", "bullet/ant",
+                                                       "bullet/humanoid"};
+constexpr std::array<std::string_view, 1> presets{"hopper-fast"};
+
+settings cart_pole() {
+    settings s;
+    s.frames = 100'000;
+    s.environments = 8;
+    s.agent.steps = 32;
+    s.agent.minibatch = 256;
+    s.agent.epochs = 20;
+    s.agent.learning_rate = 1e-3;
+    s.agent.schedule = rate_schedule::linear;
+    s.agent.discount = 0.98;
+    s.agent.lambda = 0.8;
+    s.agent.entropy_coefficient = 0.0;
+    s.agent.hidden = {64, 64};
+    s.agent.shared_trunk = false;
+    return s;
+}
+
+settings pendulum() {
+    settings s;
+    s.frames = 300'000;
+    s.environments = 4;
+    s.agent.steps = 1024;
+    s.agent.minibatch = 256;
+    s.agent.epochs = 10;
+    s.agent.learning_rate = 1e-3;
+    s.agent.discount = 0.9;
+    s.agent.entropy_coefficient = 0.0;
+    s.agent.hidden = {64, 64};
+    s.agent.shared_trunk = false;
+    s.normalize_rewards = true;
+    s.state_dependent_deviation = false;
+    return s;
+}
+
+/// The paper's, which are the defaults of agent_options too.
+settings bullet() {
+    settings s;
+    s.frames = 50'000'000;
+    s.environments = 64;
+    s.normalize_observations = true;
+    s.normalize_rewards = true;
+    s.deviation_floor = 0.05;
+    return s;
+}
+
+/// Settings with which Hopper hops within two million frames.
+settings hopper_fast() {
+    settings s = bullet();
+    s.environment = "bullet/hopper";
+    s.frames = 2'000'000;
+    s.environments = 16;
+    s.agent.minibatch = 64;
+    s.agent.learning_rate = 3e-4;
+    s.agent.schedule = rate_schedule::linear;
+    s.agent.discount = 0.985;
+    s.agent.entropy_coefficient = 0.0;
+    s.agent.max_gradient_norm = 0.5;
+    s.agent.hidden = {64, 64};
+    s.agent.shared_trunk = false;
+    s.deviation_floor = 0.25;
+    return s;
+}
+
+} // namespace
+
+std::span<std::string_view const> environment_names() { return environments; }
+std::span<std::string_view const> preset_names() { return presets; }
+
+void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known) {
+    require(std::ranges::find(known, name) != known.end(), "unknown {} \"{}\"; known are {}", what, name,
+            fmt::join(known, ", "));
+}
+
+settings default_settings(std::string const& environment) {
+    require_known("environment", environment, environments);
+    settings s = environment == "classic/cart_pole"  ? cart_pole()
+                 : environment == "classic/pendulum" ? pendulum()
+                                                     : bullet();
+    s.environment = environment;
+    return s;
+}
+
+settings preset_settings(std::string const& preset) {
+    require_known("preset", preset, presets);
+    return hopper_fast();
+}
+
+nlohmann::ordered_json to_json(settings all) {
+    nlohmann::ordered_json json;
+    json["env"] = all.environment;
+    json["algorithm"] = all.algorithm;
+    all.describe([&](auto const&, std::string const& name, auto const& field, auto const&) {
+        using field_type = std::remove_cvref_t<decltype(field)>;
+        if constexpr (std::same_as<field_type, std::optional<double>>)
+            json[name] = field ? nlohmann::ordered_json(*field) : nlohmann::ordered_json(nullptr);
+        else
+            json[name] = field;
+    });
+    return json;
+}
+
+settings from_json(nlohmann::ordered_json const& json) {
+    require(json.is_object(), "the settings must be a JSON object");
+    settings all;
+    std::vector<std::string> known{"env", "algorithm"};
+    try {
+        all.environment = json.at("env").get<std::string>();
+        all.algorithm = json.at("algorithm").get<std::string>();
+        all.describe([&](auto const&, std::string const& name, auto& field, auto const&) {
+            using field_type = std::remove_cvref_t<decltype(field)>;
+            known.push_back(name);
+            auto const& value = json.at(name);
+            if constexpr (std::same_as<field_type, std::optional<double>>)
+                field = value.is_null() ? std::nullopt : std::optional(value.template get<double>());
+            else
+                field = value.template get<field_type>();
+        });
+    } catch (nlohmann::json::exception const& problem) {
+        fail("the settings cannot be read: {}", problem.what());
+    }
+    for (auto const& item : json.items())
+        require(std::ranges::find(known, item.key()) != known.end(), "the settings have an unknown field \"{}\"",
+                item.key());
+    return all;
+}
+
+} // namespace gmac::examples::train

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/agent/options.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gmac::examples::train {
+
+/// Everything that decides what a run computes. `describe` is the one list of these fields: the command line, the
+/// configuration file and the checkpoint are made from it.
+struct settings {
+    std::string environment;
+    std::string algorithm = "gmac";
+    std::uint64_t frames = 0;
+    std::uint64_t seed = 1;
+    std::size_t environments = 1;
+    agent_options agent;
+    bool state_dependent_deviation = true; ///< the policy's deviation from the network, or one free parameter an action
+    double deviation_floor = 0.25;         ///< deviation = sqrt(softplus(x) + floor²), if it depends on the state
+    double initial_deviation = 1.0;        ///< otherwise
+    double variance_scale = 0.05 * 0.05;   ///< of the mixture head, squared units of the (normalised) return
+    double variance_floor = 1.0;
+    bool normalize_observations = false;
+    bool normalize_rewards = false;
+
+    /// visit(group, name, field, help) for each field, in the order of the help text.
+    template <class Visit>
+    void describe(Visit&& visit) {
+        visit("Run", "frames", frames, "environment steps in all");
+        visit("Run", "seed", seed, "every random choice follows from it");
+        visit("Run", "envs", environments, "environments stepped together");
+        visit("Learning", "steps", agent.steps, "steps of a rollout in each environment");
+        visit("Learning", "minibatch", agent.minibatch, "states in a gradient step");
+        visit("Learning", "epochs", agent.epochs, "passes over a rollout");
+        visit("Learning", "learning-rate", agent.learning_rate, "of the optimiser");
+        visit("Learning", "schedule", agent.schedule, "of the learning rate: constant, or linear to zero over the run");
+        visit("Learning", "optimiser", agent.optimiser, "adam or rmsprop");
+        visit("Learning", "optimiser-epsilon", agent.optimiser_epsilon, "added to the root of the second moment");
+        visit("Learning", "discount", agent.discount, "gamma, in [0, 1]");
+        visit("Learning", "lambda", agent.lambda, "of the advantages and of SR(lambda), in [0, 1]");
+        visit("Learning", "clip", agent.clip, "range of the probability ratio around 1");
+        visit("Learning", "value-coefficient", agent.value_coefficient, "weight of the value loss");
+        visit("Learning", "entropy-coefficient", agent.entropy_coefficient, "weight of the policy's entropy");
+        visit("Learning", "max-gradient-norm", agent.max_gradient_norm,
+              "gradients are scaled down to it; by default 5 for gmac and 0.5 for the others");
+        visit("Learning", "normalize-advantages", agent.normalize_advantages, "in each minibatch");
+        visit("Learning", "shards", agent.shards, "parts of a minibatch that threads share; 0: one for each 32 states");
+        visit("Network", "hidden", agent.hidden, "widths of the layers, separated by commas");
+        visit("Network", "activation", agent.activation, "tanh or relu");
+        visit("Network", "shared-trunk", agent.shared_trunk, "one trunk for actor and critic, or one each");
+        visit("Network", "trunk-gain", agent.trunk_gain, "of the orthogonal initialisation");
+        visit("Network", "actor-gain", agent.actor_gain, "the same for the actor's layer");
+        visit("Network", "value-gain", agent.value_gain, "the same for the value head");
+        visit("Value distribution", "particles", agent.particles, "of an SR(lambda) target");
+        visit("Value distribution", "variance-scale", variance_scale, "gmac: variance = scale (softplus(x) + floor)");
+        visit("Value distribution", "variance-floor", variance_floor, "gmac: see variance-scale");
+        visit("Policy", "state-dependent-deviation", state_dependent_deviation,
+              "continuous actions: the deviation comes from the network, or is one free parameter an action");
+        visit("Policy", "deviation-floor", deviation_floor, "deviation = sqrt(softplus(x) + floor^2), from the network");
+        visit("Policy", "initial-deviation", initial_deviation, "of the free parameter");
+        visit("Environment", "normalize-observations", normalize_observations, "by running statistics, clipped at 10");
+        visit("Environment", "normalize-rewards", normalize_rewards,
+              "by the running deviation of the discounted return, clipped at 10");
+    }
+};
+
+/// The environments that `--env` takes.
+[[nodiscard]] std::span<std::string_view const> environment_names();
+/// The names that `--preset` takes.
+[[nodiscard]] std::span<std::string_view const> preset_names();
+
+/// Fails with the list of what is known unless `name` is in it.
+void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known);
+
+/// The settings that an environment has by default: the paper's for its family, or our own for the classic ones.
+/// Throws gmac::error if the environment is not known.
+[[nodiscard]] settings default_settings(std::string const& environment);
+/// The settings of a named preset. Throws gmac::error if it is not known.
+[[nodiscard]] settings preset_settings(std::string const& preset);
+
+[[nodiscard]] nlohmann::ordered_json to_json(settings all);
+/// Throws gmac::error for a field that is missing, unknown or of the wrong type.
+[[nodiscard]] settings from_json(nlohmann::ordered_json const& json);
+
+} // namespace gmac::examples::train

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/nn/backend.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace gmac {
+
+enum class optimiser_kind { adam, rmsprop };
+/// How the learning rate goes on over a run: as it is, or falling linearly to zero at the last frame.
+enum class rate_schedule { constant, linear };
+
+/// The hyperparameters of an actor_critic. The defaults are the paper's for PyBullet (Table "Parameter settings");
+/// atari_options() has those for the Arcade Learning Environment.
+struct agent_options {
+    std::size_t steps = 512;       ///< T, environment steps of one rollout in each environment
+    std::size_t minibatch = 2048;  ///< states; the last minibatch of an epoch may be smaller
+    std::size_t epochs = 10;       ///< passes over a rollout
+    double learning_rate = 1e-4;
+    rate_schedule schedule = rate_schedule::constant;
+    double discount = 0.99;
+    double lambda = 0.95;          ///< of GAE and of SR(lambda)
+    double clip = 0.2;             ///< of the probability ratio, and of the value where the loss clips it
+    double value_coefficient = 0.5;
+    double entropy_coefficient = 0.001;
+    std::optional<double> max_gradient_norm{}; ///< 5 for the mixture energy, 0.5 for the other losses
+    bool normalize_advantages = true;          ///< in each minibatch, by the n − 1 standard deviation
+    std::size_t particles = 128;               ///< m, of SR(lambda)
+    std::vector<std::size_t> hidden{256, 256, 512};
+    nn::activation activation = nn::activation::tanh;
+    bool shared_trunk = true;      ///< one trunk for actor and critic, or one each
+    double trunk_gain = std::sqrt(2.0);
+    double actor_gain = 0.1;
+    double value_gain = std::sqrt(2.0);
+    optimiser_kind optimiser = optimiser_kind::adam;
+    double optimiser_epsilon = 1e-5;
+    /// Parts that a minibatch is cut into; each part is one task, and the parts' gradients are added in a fixed order,
+    /// so this number, and not that of the threads, decides the rounding. 0 means one part for each 32 states, at most 8.
+    std::size_t shards = 0;
+};
+
+/// The paper's settings for the Arcade Learning Environment.
+[[nodiscard]] inline agent_options atari_options() {
+    agent_options options;
+    options.steps = 128;
+    options.minibatch = 512;
+    options.epochs = 4;
+    options.learning_rate = 2.5e-4;
+    options.clip = 0.1;
+    options.entropy_coefficient = 0.01;
+    options.activation = nn::activation::relu;
+    return options;
+}
+
+/// Throws gmac::error for the first option outside its range, with its name, its value and the range.
+inline void validate(agent_options const& options) {
+    auto const positive = [](std::string_view name, std::size_t value) {
+        require(value > 0, "agent_options: {} is 0, but must be at least 1", name);
+    };
+    auto const within = [](std::string_view name, double value, double low, double high) {
+        require(value >= low && value <= high, "agent_options: {} is {}, but must be in [{}, {}]", name, value, low, high);
+    };
+    auto const at_least_zero = [](std::string_view name, double value) {
+        require(std::isfinite(value) && value >= 0.0, "agent_options: {} is {}, but must be finite and not negative", name,
+                value);
+    };
+    auto const above_zero = [](std::string_view name, double value) {
+        require(std::isfinite(value) && value > 0.0, "agent_options: {} is {}, but must be finite and positive", name, value);
+    };
+    positive("steps", options.steps);
+    positive("minibatch", options.minibatch);
+    positive("epochs", options.epochs);
+    positive("particles", options.particles);
+    require(!options.hidden.empty(), "agent_options: hidden is empty, but must name the width of at least one layer");
+    for (auto const width : options.hidden)
+        positive("a width in hidden", width);
+    within("discount", options.discount, 0.0, 1.0);
+    within("lambda", options.lambda, 0.0, 1.0);
+    above_zero("learning_rate", options.learning_rate);
+    above_zero("clip", options.clip);
+    at_least_zero("value_coefficient", options.value_coefficient);
+    at_least_zero("entropy_coefficient", options.entropy_coefficient);
+    if (options.max_gradient_norm)
+        above_zero("max_gradient_norm", *options.max_gradient_norm);
+    at_least_zero("trunk_gain", options.trunk_gain);
+    at_least_zero("actor_gain", options.actor_gain);
+    at_least_zero("value_gain", options.value_gain);
+    above_zero("optimiser_epsilon", options.optimiser_epsilon);
+}
+
+} // namespace gmac

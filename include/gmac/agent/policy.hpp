@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/agent/networks.hpp>
+#include <gmac/environment/environment.hpp>
+
+#include <cstddef>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace gmac {
+
+/// Writes sampled actions [n, action size] as an environment takes them: the real ones clipped to the box. A NaN stays.
+template <class T>
+void to_environment(action_space const& space, matrix_view<T const> sampled, matrix_view<float> actions) {
+    auto const* const bounds = std::get_if<box>(&space);
+    for (std::size_t i = 0; i < sampled.rows(); ++i)
+        for (std::size_t j = 0; j < sampled.cols(); ++j) {
+            float const action = static_cast<float>(sampled(i, j));
+            actions(i, j) = !bounds                     ? action
+                            : action < bounds->low[j]   ? bounds->low[j]
+                            : action > bounds->high[j] ? bounds->high[j]
+                                                        : action;
+        }
+}
+
+/// What an agent has learned to do, with memory of its own: several may be used at once while nobody trains.
+/// It reads the agent's parameters, which must outlive it.
+template <class Agent>
+class policy {
+public:
+    using scalar = typename Agent::scalar;
+
+    policy(Agent const& agent, std::size_t rows)
+        : agent_(agent), work_(agent.networks().make_workspace(rows)), sampled_(rows * agent.action_size()) {}
+
+    /// The most likely action of each state: observations [n, observation size] → actions [n, action size], n <= rows.
+    void act(matrix_view<float const> observations, matrix_view<float> actions) {
+        auto const outputs = forward(observations, actions);
+        agent_.actor().mode(outputs, agent_.networks().free(agent_.parameters()), sampled(observations.rows()));
+        to_environment(agent_.action_space(), matrix_view<scalar const>(sampled(observations.rows())), actions);
+    }
+    /// One observation; nothing is allocated.
+    void act(std::span<float const> observation, std::span<float> action) {
+        act(matrix_view<float const>(observation.data(), 1, observation.size()),
+            matrix_view<float>(action.data(), 1, action.size()));
+    }
+    /// An action of each state at random, with one stream a row.
+    void sample(matrix_view<float const> observations, std::span<random_stream> streams, matrix_view<float> actions) {
+        auto const outputs = forward(observations, actions);
+        agent_.actor().sample(outputs, agent_.networks().free(agent_.parameters()), streams,
+                              sampled(observations.rows()));
+        to_environment(agent_.action_space(), matrix_view<scalar const>(sampled(observations.rows())), actions);
+    }
+    /// The value head's columns for each state, [n, head.output_size()], valid until the next call.
+    [[nodiscard]] matrix_view<scalar const> value_outputs(matrix_view<float const> observations, random_stream& random) {
+        auto const& networks = agent_.networks();
+        auto const states = networks.input(observations, work_);
+        return Agent::value_net::columns(networks.value_forward(agent_.parameters(), states, random, work_));
+    }
+
+private:
+    matrix_view<scalar const> forward(matrix_view<float const> observations, matrix_view<float> const& actions) {
+        require_shape(actions, observations.rows(), agent_.action_size(), "actions", "policy");
+        auto const& networks = agent_.networks();
+        return networks.actor_forward(agent_.parameters(), networks.input(observations, work_), work_);
+    }
+    [[nodiscard]] matrix_view<scalar> sampled(std::size_t rows) noexcept {
+        return {sampled_.data(), rows, agent_.action_size()};
+    }
+
+    Agent const& agent_;
+    typename Agent::network_type::workspace work_;
+    buffer<scalar> sampled_;
+};
+
+/// The undiscounted return of the first episode of each environment under the most likely actions, [E]. For N episodes
+/// take N environments. Observations must reach the policy as in training: freeze the statistics of a normalised batch.
+template <class Policy>
+[[nodiscard]] std::vector<double> evaluate(Policy& policy, environment_batch& worlds) {
+    std::size_t const count = worlds.size();
+    std::size_t const observed = worlds.observation_size();
+    std::size_t const acted = action_size(worlds.action_space());
+    std::vector<float> observations(count * observed), finals(count * observed), actions(count * acted), rewards(count);
+    std::vector<std::uint8_t> terminated(count), truncated(count), done(count);
+    std::vector<double> returns(count);
+    matrix_view<float> const seen(observations.data(), count, observed);
+    matrix_view<float> const chosen(actions.data(), count, acted);
+    worlds.reset(seen);
+    for (std::size_t left = count; left > 0;) {
+        policy.act(seen, chosen);
+        worlds.step(chosen, {seen, {finals.data(), count, observed}, rewards, terminated, truncated});
+        for (finished_episode const& episode : worlds.finished())
+            if (!done[episode.environment]) {
+                done[episode.environment] = 1;
+                returns[episode.environment] = episode.reward_sum;
+                --left;
+            }
+    }
+    return returns;
+}
+
+} // namespace gmac

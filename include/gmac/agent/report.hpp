@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/archive.hpp>
+#include <gmac/environment/environment.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace gmac {
+
+/// What one update did; handed to `on_update`. Returns are sums of the environment's own rewards, before normalisation,
+/// over the last 100 finished episodes (NaN before the first).
+struct update_report {
+    std::uint64_t update = 0;  ///< number of this update, from 1
+    std::uint64_t frames = 0;  ///< environment steps so far, all environments together
+    double seconds = 0.0;      ///< since the start of this call of train
+    double frames_per_second = 0.0;
+    std::uint64_t episodes = 0;
+    double mean_return = std::numeric_limits<double>::quiet_NaN();
+    double median_return = std::numeric_limits<double>::quiet_NaN();
+    double mean_length = std::numeric_limits<double>::quiet_NaN();
+    double policy_loss = 0.0;
+    double value_loss = 0.0;
+    double entropy = 0.0;
+    double approximate_kl = 0.0;      ///< mean of (ratio − 1) − log ratio
+    double clip_fraction = 0.0;       ///< part of the ratios outside 1 ± clip
+    double explained_variance = 0.0;  ///< 1 − Var(return − value) / Var(return), NaN if the returns are constant
+    double gradient_norm = 0.0;       ///< before clipping, mean over the minibatches
+    double learning_rate = 0.0;
+
+    /// Name and value of each number, in a fixed order: for tables and logs.
+    template <class Visit>
+    void describe(Visit&& visit) const {
+        visit("update", static_cast<double>(update));
+        visit("frames", static_cast<double>(frames));
+        visit("seconds", seconds);
+        visit("frames_per_second", frames_per_second);
+        visit("episodes", static_cast<double>(episodes));
+        visit("mean_return", mean_return);
+        visit("median_return", median_return);
+        visit("mean_length", mean_length);
+        visit("policy_loss", policy_loss);
+        visit("value_loss", value_loss);
+        visit("entropy", entropy);
+        visit("approximate_kl", approximate_kl);
+        visit("clip_fraction", clip_fraction);
+        visit("explained_variance", explained_variance);
+        visit("gradient_norm", gradient_norm);
+        visit("learning_rate", learning_rate);
+    }
+};
+
+/// The last 100 finished episodes.
+class episode_window {
+public:
+    static constexpr std::size_t capacity = 100;
+
+    void add(finished_episode const& episode) noexcept {
+        returns_[count_ % capacity] = episode.reward_sum;
+        lengths_[count_ % capacity] = static_cast<double>(episode.length);
+        ++count_;
+    }
+    [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+
+    [[nodiscard]] double mean_return() const noexcept { return mean(returns_); }
+    [[nodiscard]] double mean_length() const noexcept { return mean(lengths_); }
+    [[nodiscard]] double median_return() const noexcept {
+        std::size_t const n = kept();
+        if (n == 0)
+            return std::numeric_limits<double>::quiet_NaN();
+        std::array<double, capacity> sorted = returns_;
+        std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n));
+        return 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+    }
+
+    void persist(archive& state) {
+        state("returns", std::span<double>(returns_));
+        state("lengths", std::span<double>(lengths_));
+        state("count", count_);
+    }
+
+private:
+    [[nodiscard]] std::size_t kept() const noexcept {
+        return count_ < capacity ? static_cast<std::size_t>(count_) : capacity;
+    }
+    [[nodiscard]] double mean(std::array<double, capacity> const& values) const noexcept {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < kept(); ++i)
+            sum += values[i];
+        return kept() == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(kept());
+    }
+
+    std::array<double, capacity> returns_{}, lengths_{};
+    std::uint64_t count_ = 0;
+};
+
+} // namespace gmac
+
+template <>
+struct fmt::formatter<gmac::update_report> {
+    constexpr auto parse(format_parse_context& context) { return context.begin(); }
+    template <class Context>
+    auto format(gmac::update_report const& report, Context& context) const {
+        return fmt::format_to(context.out(), "frames {:>9}  return {:>8.1f}  value loss {:.4f}  entropy {:.3f}  {:.0f} frames/s",
+                              report.frames, report.mean_return, report.value_loss, report.entropy,
+                              report.frames_per_second);
+    }
+};

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/agent/actor_critic.hpp>
+#include <gmac/heads/dirac.hpp>
+#include <gmac/heads/gaussian_mixture.hpp>
+#include <gmac/heads/implicit_quantile.hpp>
+#include <gmac/heads/scalar.hpp>
+#include <gmac/losses/expectile.hpp>
+#include <gmac/losses/gaussian_mixture_energy.hpp>
+#include <gmac/losses/huber_quantile.hpp>
+#include <gmac/losses/sample_energy.hpp>
+#include <gmac/losses/squared_error.hpp>
+
+/// The paper's methods (Section 5), each one head and one loss in the same skeleton, and what lies next to them.
+namespace gmac::agents {
+
+/// Proximal policy optimisation (Schulman et al. 2017): the value is a number.
+template <class Actor, class Backend = backends::eigen<float>>
+using ppo = actor_critic<Actor, heads::scalar, losses::clipped_squared_error, Backend>;
+
+/// IQAC: quantiles at sampled fractions, learned by the Huber quantile loss.
+template <class Actor, class Backend = backends::eigen<float>>
+using iqac = actor_critic<Actor, heads::implicit_quantile, losses::huber_quantile, Backend>;
+
+/// IQAC-E: the same head, learned by the energy distance between samples.
+template <class Actor, class Backend = backends::eigen<float>>
+using iqac_e = actor_critic<Actor, heads::implicit_quantile, losses::sample_energy, Backend>;
+
+/// GMAC: a mixture of five Gaussians, learned by the analytic energy distance.
+template <class Actor, class Backend = backends::eigen<float>>
+using gmac = actor_critic<Actor, heads::gaussian_mixture<5>, losses::gaussian_mixture_energy, Backend>;
+
+/// N Diracs at fixed fractions (as QR-DQN has them), with each loss that fits them.
+template <class Actor, std::size_t N = 64, class Backend = backends::eigen<float>>
+using dirac_huber_quantile = actor_critic<Actor, heads::dirac<N>, losses::huber_quantile, Backend>;
+template <class Actor, std::size_t N = 64, class Backend = backends::eigen<float>>
+using dirac_expectile = actor_critic<Actor, heads::dirac<N>, losses::expectile, Backend>;
+template <class Actor, std::size_t N = 64, class Backend = backends::eigen<float>>
+using dirac_energy = actor_critic<Actor, heads::dirac<N>, losses::sample_energy, Backend>;
+
+} // namespace gmac::agents
