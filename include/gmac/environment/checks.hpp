@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +23,12 @@ namespace gmac::detail {
 }
 [[nodiscard]] constexpr bool is_finite(double x) noexcept {
     return (std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u) != 0x7ff0000000000000u;
+}
+
+/// To ±bound; a NaN stays one.
+template <std::floating_point T>
+[[nodiscard]] constexpr T clip(T x, T bound) noexcept {
+    return x > bound ? bound : x < -bound ? -bound : x;
 }
 
 inline void copy_row(std::span<float const> from, vector_view<float> const& to) noexcept {

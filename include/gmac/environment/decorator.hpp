@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/archive.hpp>
+#include <gmac/core/error.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/environment/environment.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace gmac {
+
+/// A batch of environments that passes everything on to another: derive from it and override what shall be different.
+class environment_batch_decorator : public environment_batch {
+public:
+    /// Decorates a batch that the caller keeps alive.
+    explicit environment_batch_decorator(environment_batch& worlds) noexcept : worlds_(&worlds) {}
+    /// Decorates a batch and owns it.
+    explicit environment_batch_decorator(std::unique_ptr<environment_batch> worlds)
+        : owned_(std::move(worlds)), worlds_(owned_.get()) {
+        require(worlds_ != nullptr, "environment_batch_decorator: there is no batch to decorate");
+    }
+
+    [[nodiscard]] environment_batch& worlds() noexcept { return *worlds_; }
+    [[nodiscard]] environment_batch const& worlds() const noexcept { return *worlds_; }
+
+    [[nodiscard]] std::size_t size() const noexcept override { return worlds_->size(); }
+    [[nodiscard]] std::size_t observation_size() const noexcept override { return worlds_->observation_size(); }
+    [[nodiscard]] gmac::action_space const& action_space() const noexcept override { return worlds_->action_space(); }
+
+    void reset(matrix_view<float> observations) override { worlds_->reset(observations); }
+    void step(matrix_view<float const> actions, step_result const& result) override { worlds_->step(actions, result); }
+    void observe(matrix_view<float> observations) const override { worlds_->observe(observations); }
+
+    [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return worlds_->finished(); }
+    [[nodiscard]] bool checkpointable() const noexcept override { return worlds_->checkpointable(); }
+    void persist(archive& state) override { worlds_->persist(state); }
+
+private:
+    std::unique_ptr<environment_batch> owned_;
+    environment_batch* worlds_;
+};
+
+} // namespace gmac

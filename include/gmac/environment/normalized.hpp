@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/archive.hpp>
+#include <gmac/core/error.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/environment/checks.hpp>
+#include <gmac/environment/decorator.hpp>
+#include <gmac/environment/environment.hpp>
+#include <gmac/environment/running_statistics.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace gmac {
+
+/// What normalized_environments does.
+struct normalization {
+    bool observations = true;
+    bool rewards = true;
+    double discount = 0.99; ///< of the return whose deviation divides the rewards: the agent's own, in [0, 1]
+    double observation_clip = 10.0;
+    double reward_clip = 10.0;
+    double epsilon = 1e-8; ///< added to a variance under the root
+};
+
+/// Observations and rewards on a scale that a network likes.
+///
+/// An observation x becomes (x − mean) / sqrt(variance + ε), element by element, clipped; mean and variance are those of
+/// all observations that were acted on, the new ones included. A reward is divided by sqrt(variance + ε) of the
+/// discounted returns G ← γ G + r that each environment has accumulated so far in its episode; no mean is subtracted, so a
+/// reward keeps its sign. What has not varied yet is not scaled. Final observations are normalised but not counted.
+/// `finished` reports the rewards as the environments gave them.
+class normalized_environments final : public environment_batch_decorator {
+public:
+    /// Normalises a batch that the caller keeps alive. Throws gmac::error for options out of range.
+    explicit normalized_environments(environment_batch& worlds, normalization options = {})
+        : environment_batch_decorator(worlds), options_(checked(options)),
+          statistics_(std::make_shared<statistics>(observation_size())) {
+        allocate();
+    }
+    /// Normalises a batch and owns it.
+    explicit normalized_environments(std::unique_ptr<environment_batch> worlds, normalization options = {})
+        : environment_batch_decorator(std::move(worlds)), options_(checked(options)),
+          statistics_(std::make_shared<statistics>(observation_size())) {
+        allocate();
+    }
+
+    /// Other environments on the same scale, for evaluation: they share the statistics of this batch, as these go on, and
+    /// add nothing to them. Throws gmac::error if their observation size is another.
+    [[nodiscard]] normalized_environments evaluation(environment_batch& worlds) const {
+        return normalized_environments(worlds, options_, statistics_);
+    }
+    [[nodiscard]] normalized_environments evaluation(std::unique_ptr<environment_batch> worlds) const {
+        return normalized_environments(std::move(worlds), options_, statistics_);
+    }
+
+    /// Frozen, the statistics are used but not changed. Not part of a checkpoint.
+    void freeze(bool frozen) noexcept { frozen_ = frozen; }
+    [[nodiscard]] bool frozen() const noexcept { return frozen_; }
+
+    [[nodiscard]] normalization const& options() const noexcept { return options_; }
+    [[nodiscard]] running_statistics const& observation_statistics() const noexcept {
+        return statistics_->observations;
+    }
+    [[nodiscard]] running_statistics const& return_statistics() const noexcept { return statistics_->returns; }
+
+    void reset(matrix_view<float> observations) override {
+        worlds().reset(observations);
+        check_observations(observations);
+        std::fill(returns_.begin(), returns_.end(), 0.0);
+        if (options_.observations) {
+            if (!frozen_)
+                statistics_->observations.update(observations);
+            normalize(observations);
+        }
+    }
+
+    void step(matrix_view<float const> actions, step_result const& result) override {
+        worlds().step(actions, result);
+        // Everything is checked before anything is counted.
+        check_observations(result.observations);
+        check_rewards(result.rewards);
+        if (options_.rewards)
+            normalize_rewards(result);
+        if (options_.observations)
+            normalize_observations(result);
+    }
+
+    void observe(matrix_view<float> observations) const override {
+        worlds().observe(observations);
+        if (options_.observations)
+            normalize(observations);
+    }
+
+    /// The statistics, the returns so far and the environments. A frozen batch stores and restores the statistics too.
+    void persist(archive& state) override {
+        state.inside("observations", [&] { statistics_->observations.persist(state); });
+        state.inside("returns", [&] { statistics_->returns.persist(state); });
+        state("running_returns", std::span(returns_));
+        state.inside("worlds", [&] { worlds().persist(state); });
+    }
+
+private:
+    struct statistics {
+        explicit statistics(std::size_t observation_size) : observations(observation_size) {}
+        running_statistics observations;
+        running_statistics returns{1};
+    };
+
+    template <class Worlds>
+    normalized_environments(Worlds&& worlds, normalization const& options, std::shared_ptr<statistics> shared)
+        : environment_batch_decorator(std::forward<Worlds>(worlds)), options_(options), statistics_(std::move(shared)),
+          frozen_(true) {
+        require(observation_size() == statistics_->observations.size(),
+                "normalized_environments::evaluation: the environments' observation size is {}, but must be {}",
+                observation_size(), statistics_->observations.size());
+        allocate();
+    }
+
+    void allocate() {
+        returns_.resize(size());
+        scales_.resize(observation_size());
+    }
+
+    [[nodiscard]] static normalization const& checked(normalization const& options) {
+        require(options.discount >= 0.0 && options.discount <= 1.0,
+                "normalized_environments: discount is {}, but must be in [0, 1]", options.discount);
+        require(options.observation_clip > 0.0, "normalized_environments: observation_clip is {}, but must be positive",
+                options.observation_clip);
+        require(options.reward_clip > 0.0, "normalized_environments: reward_clip is {}, but must be positive",
+                options.reward_clip);
+        require(options.epsilon >= 0.0 && detail::is_finite(options.epsilon),
+                "normalized_environments: epsilon is {}, but must be finite and not negative", options.epsilon);
+        return options;
+    }
+
+    static void check_observations(matrix_view<float const> const& observations) {
+        for (std::size_t i = 0; i < observations.rows(); ++i)
+            for (std::size_t j = 0; j < observations.cols(); ++j)
+                if (!detail::is_finite(observations(i, j))) [[unlikely]]
+                    fail("normalized_environments: environment {}: observation element {} is {}, but must be finite", i,
+                         j, observations(i, j));
+    }
+    static void check_rewards(std::span<float const> rewards) {
+        for (std::size_t i = 0; i < rewards.size(); ++i)
+            if (!detail::is_finite(rewards[i])) [[unlikely]]
+                fail("normalized_environments: environment {}: the reward is {}, but must be finite", i, rewards[i]);
+    }
+
+    void normalize_rewards(step_result const& result) {
+        for (std::size_t i = 0; i < size(); ++i)
+            returns_[i] = options_.discount * returns_[i] + static_cast<double>(result.rewards[i]);
+        if (!frozen_)
+            statistics_->returns.update(matrix_view<double const>(returns_.data(), returns_.size(), 1));
+        double const scale = statistics_->returns.scale(0, options_.epsilon);
+        for (std::size_t i = 0; i < size(); ++i) {
+            double const scaled = static_cast<double>(result.rewards[i]) * scale;
+            result.rewards[i] = static_cast<float>(detail::clip(scaled, options_.reward_clip));
+            if (result.terminated[i] || result.truncated[i])
+                returns_[i] = 0.0;
+        }
+    }
+
+    void normalize_observations(step_result const& result) {
+        if (!frozen_)
+            statistics_->observations.update(result.observations);
+        normalize(result.observations);
+        if (result.final_observations.empty())
+            return;
+        for (std::size_t i = 0; i < size(); ++i)
+            if (result.terminated[i] || result.truncated[i])
+                normalize_row(result.final_observations.row(i));
+    }
+
+    void normalize(matrix_view<float> const& observations) const noexcept {
+        for (std::size_t j = 0; j < scales_.size(); ++j)
+            scales_[j] = statistics_->observations.scale(j, options_.epsilon);
+        for (std::size_t i = 0; i < observations.rows(); ++i)
+            normalize_row(observations.row(i));
+    }
+
+    void normalize_row(vector_view<float> const& observation) const noexcept {
+        for (std::size_t j = 0; j < scales_.size(); ++j) {
+            double const deviation = static_cast<double>(observation[j]) - statistics_->observations.mean(j);
+            observation[j] = static_cast<float>(detail::clip(deviation * scales_[j], options_.observation_clip));
+        }
+    }
+
+    normalization options_;
+    std::shared_ptr<statistics> statistics_;
+    std::vector<double> returns_;        // [E] discounted, of the episodes so far
+    mutable std::vector<double> scales_; // [observation size] scratch of normalize
+    bool frozen_ = false;
+};
+
+} // namespace gmac

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/archive.hpp>
+#include <gmac/core/error.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/environment/checks.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gmac {
+
+/// Mean and variance of each element of vectors that come in batches, in double precision: two passes over a batch, which
+/// is then merged with all that came before (Chan, Golub, LeVeque 1979). Rows are added in their order, so the result
+/// does not depend on how the rows were computed. After construction nothing is allocated.
+class running_statistics {
+public:
+    explicit running_statistics(std::size_t size)
+        : means_(size, 0.0), squares_(size, 0.0), batch_means_(size, 0.0), batch_squares_(size, 0.0) {}
+
+    /// How many elements a vector has.
+    [[nodiscard]] std::size_t size() const noexcept { return means_.size(); }
+    /// How many vectors there were.
+    [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+    /// Of element i; 0 if there was none.
+    [[nodiscard]] double mean(std::size_t i) const noexcept { return means_[i]; }
+    /// Of element i: the sum of squared deviations over `count`, 0 if there was none.
+    [[nodiscard]] double variance(std::size_t i) const noexcept {
+        return count_ == 0 ? 0.0 : squares_[i] / static_cast<double>(count_);
+    }
+
+    /// What a deviation of element i from its mean is multiplied with to normalise it: 1 / sqrt(variance + epsilon). An
+    /// element that has not varied yet is not scaled: the factor is 1.
+    [[nodiscard]] double scale(std::size_t i, double epsilon) const noexcept {
+        double const spread = variance(i);
+        return spread == 0.0 ? 1.0 : 1.0 / std::sqrt(spread + epsilon);
+    }
+
+    /// Adds the rows of a batch, [rows, size]. Throws gmac::error for another number of columns and for an element that
+    /// is not finite; then the statistics are what they were.
+    template <std::floating_point T>
+    void update(matrix_view<T const> batch) {
+        require_shape(batch, batch.rows(), size(), "batch", "running_statistics::update");
+        if (batch.rows() == 0)
+            return;
+        auto const rows = static_cast<double>(batch.rows());
+        fill(batch_means_);
+        for (std::size_t i = 0; i < batch.rows(); ++i)
+            for (std::size_t j = 0; j < size(); ++j)
+                batch_means_[j] += static_cast<double>(batch(i, j));
+        for (double& mean : batch_means_) {
+            if (!detail::is_finite(mean)) [[unlikely]]
+                raise_not_finite(batch);
+            mean /= rows;
+        }
+        fill(batch_squares_);
+        for (std::size_t i = 0; i < batch.rows(); ++i) {
+            for (std::size_t j = 0; j < size(); ++j) {
+                double const deviation = static_cast<double>(batch(i, j)) - batch_means_[j];
+                batch_squares_[j] += deviation * deviation;
+            }
+        }
+        merge(batch.rows(), batch_means_, batch_squares_);
+    }
+    template <std::floating_point T>
+    void update(matrix_view<T> batch) {
+        update(matrix_view<T const>(batch));
+    }
+
+    /// Adds all that `other` has seen. Throws gmac::error if its size is another.
+    void merge(running_statistics const& other) {
+        require(other.size() == size(), "running_statistics::merge: the other has {} elements, but must have {}",
+                other.size(), size());
+        if (other.count_ > 0)
+            merge(other.count_, other.means_, other.squares_);
+    }
+
+    void persist(archive& state) {
+        state("count", count_);
+        state("means", std::span(means_));
+        state("squares", std::span(squares_));
+    }
+
+private:
+    static void fill(std::vector<double>& numbers) noexcept {
+        for (double& number : numbers)
+            number = 0.0;
+    }
+
+    void merge(std::uint64_t count, std::vector<double> const& means, std::vector<double> const& squares) noexcept {
+        auto const before = static_cast<double>(count_);
+        auto const added = static_cast<double>(count);
+        double const total = before + added;
+        for (std::size_t j = 0; j < size(); ++j) {
+            double const shift = means[j] - means_[j];
+            means_[j] += shift * (added / total);
+            squares_[j] += squares[j] + shift * shift * (before * (added / total));
+        }
+        count_ += count;
+    }
+
+    template <class T>
+    [[noreturn]] void raise_not_finite(matrix_view<T const> const& batch) const {
+        for (std::size_t i = 0; i < batch.rows(); ++i)
+            for (std::size_t j = 0; j < size(); ++j)
+                if (!detail::is_finite(batch(i, j)))
+                    fail("running_statistics::update: row {}, element {} is {}, but must be finite", i, j, batch(i, j));
+        fail("running_statistics::update: the sum of the batch overflows");
+    }
+
+    std::uint64_t count_ = 0;
+    std::vector<double> means_, squares_; // squares: sums of squared deviations from the mean
+    std::vector<double> batch_means_, batch_squares_;
+};
+
+} // namespace gmac
