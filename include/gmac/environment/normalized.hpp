@@ -41,15 +41,11 @@ public:
     /// Normalises a batch that the caller keeps alive. Throws gmac::error for options out of range.
     explicit normalized_environments(environment_batch& worlds, normalization options = {})
         : environment_batch_decorator(worlds), options_(checked(options)),
-          statistics_(std::make_shared<statistics>(observation_size())) {
-        allocate();
-    }
+          statistics_(std::make_shared<statistics>(observation_size())), returns_(size(), 0.0) {}
     /// Normalises a batch and owns it.
     explicit normalized_environments(std::unique_ptr<environment_batch> worlds, normalization options = {})
         : environment_batch_decorator(std::move(worlds)), options_(checked(options)),
-          statistics_(std::make_shared<statistics>(observation_size())) {
-        allocate();
-    }
+          statistics_(std::make_shared<statistics>(observation_size())), returns_(size(), 0.0) {}
 
     /// Other environments on the same scale, for evaluation: they share the statistics of this batch, as these go on, and
     /// add nothing to them. Throws gmac::error if their observation size is another.
@@ -75,8 +71,7 @@ public:
         check_observations(observations);
         std::fill(returns_.begin(), returns_.end(), 0.0);
         if (options_.observations) {
-            if (!frozen_)
-                statistics_->observations.update(observations);
+            count(observations);
             normalize(observations);
         }
     }
@@ -86,6 +81,9 @@ public:
         // Everything is checked before anything is counted.
         check_observations(result.observations);
         check_rewards(result.rewards);
+        for (std::size_t i = 0; i < size() && !result.final_observations.empty(); ++i)
+            if (ended(result, i))
+                check_observation(result.final_observations.row(i), i);
         if (options_.rewards)
             normalize_rewards(result);
         if (options_.observations)
@@ -104,28 +102,31 @@ public:
         state.inside("returns", [&] { statistics_->returns.persist(state); });
         state("running_returns", std::span(returns_));
         state.inside("worlds", [&] { worlds().persist(state); });
+        statistics_->set_scales(options_.epsilon);
     }
 
 private:
     struct statistics {
-        explicit statistics(std::size_t observation_size) : observations(observation_size) {}
+        explicit statistics(std::size_t observation_size)
+            : observations(observation_size), observation_scales(observation_size, 1.0) {}
+
+        void set_scales(double epsilon) noexcept {
+            for (std::size_t j = 0; j < observation_scales.size(); ++j)
+                observation_scales[j] = observations.scale(j, epsilon);
+        }
+
         running_statistics observations;
         running_statistics returns{1};
+        std::vector<double> observation_scales;
     };
 
     template <class Worlds>
     normalized_environments(Worlds&& worlds, normalization const& options, std::shared_ptr<statistics> shared)
         : environment_batch_decorator(std::forward<Worlds>(worlds)), options_(options), statistics_(std::move(shared)),
-          frozen_(true) {
+          returns_(size(), 0.0), frozen_(true) {
         require(observation_size() == statistics_->observations.size(),
                 "normalized_environments::evaluation: the environments' observation size is {}, but must be {}",
                 observation_size(), statistics_->observations.size());
-        allocate();
-    }
-
-    void allocate() {
-        returns_.resize(size());
-        scales_.resize(observation_size());
     }
 
     [[nodiscard]] static normalization const& checked(normalization const& options) {
@@ -140,12 +141,19 @@ private:
         return options;
     }
 
+    [[nodiscard]] static bool ended(step_result const& result, std::size_t i) noexcept {
+        return result.terminated[i] != 0 || result.truncated[i] != 0;
+    }
+
+    static void check_observation(vector_view<float const> const& observation, std::size_t environment) {
+        for (std::size_t j = 0; j < observation.size(); ++j)
+            if (!detail::is_finite(observation[j])) [[unlikely]]
+                fail("normalized_environments: environment {}: observation element {} is {}, but must be finite",
+                     environment, j, observation[j]);
+    }
     static void check_observations(matrix_view<float const> const& observations) {
         for (std::size_t i = 0; i < observations.rows(); ++i)
-            for (std::size_t j = 0; j < observations.cols(); ++j)
-                if (!detail::is_finite(observations(i, j))) [[unlikely]]
-                    fail("normalized_environments: environment {}: observation element {} is {}, but must be finite", i,
-                         j, observations(i, j));
+            check_observation(observations.row(i), i);
     }
     static void check_rewards(std::span<float const> rewards) {
         for (std::size_t i = 0; i < rewards.size(); ++i)
@@ -162,40 +170,44 @@ private:
         for (std::size_t i = 0; i < size(); ++i) {
             double const scaled = static_cast<double>(result.rewards[i]) * scale;
             result.rewards[i] = static_cast<float>(detail::clip(scaled, options_.reward_clip));
-            if (result.terminated[i] || result.truncated[i])
+            if (ended(result, i))
                 returns_[i] = 0.0;
         }
     }
 
     void normalize_observations(step_result const& result) {
-        if (!frozen_)
-            statistics_->observations.update(result.observations);
+        count(result.observations);
         normalize(result.observations);
         if (result.final_observations.empty())
             return;
         for (std::size_t i = 0; i < size(); ++i)
-            if (result.terminated[i] || result.truncated[i])
+            if (ended(result, i))
                 normalize_row(result.final_observations.row(i));
     }
 
+    void count(matrix_view<float const> const& observations) {
+        if (frozen_)
+            return;
+        statistics_->observations.update(observations);
+        statistics_->set_scales(options_.epsilon);
+    }
+
     void normalize(matrix_view<float> const& observations) const noexcept {
-        for (std::size_t j = 0; j < scales_.size(); ++j)
-            scales_[j] = statistics_->observations.scale(j, options_.epsilon);
         for (std::size_t i = 0; i < observations.rows(); ++i)
             normalize_row(observations.row(i));
     }
 
     void normalize_row(vector_view<float> const& observation) const noexcept {
-        for (std::size_t j = 0; j < scales_.size(); ++j) {
+        for (std::size_t j = 0; j < observation.size(); ++j) {
             double const deviation = static_cast<double>(observation[j]) - statistics_->observations.mean(j);
-            observation[j] = static_cast<float>(detail::clip(deviation * scales_[j], options_.observation_clip));
+            double const scaled = deviation * statistics_->observation_scales[j];
+            observation[j] = static_cast<float>(detail::clip(scaled, options_.observation_clip));
         }
     }
 
     normalization options_;
     std::shared_ptr<statistics> statistics_;
-    std::vector<double> returns_;        // [E] discounted, of the episodes so far
-    mutable std::vector<double> scales_; // [observation size] scratch of normalize
+    std::vector<double> returns_; // [E] discounted, of the episodes so far
     bool frozen_ = false;
 };
 
