@@ -42,3 +42,15 @@ function(gmac_add_areas)
         endif()
     endforeach()
 endfunction()
+
+# Version 14 of clang-format, Debian 12's default, does not understand requires clauses.
+find_program(GMAC_CLANG_FORMAT NAMES clang-format-16 clang-format-19)
+mark_as_advanced(GMAC_CLANG_FORMAT)
+if(GMAC_CLANG_FORMAT)
+    add_custom_target(
+        format
+        COMMAND find include examples tests bench -name "*.[ch]pp" -exec "${GMAC_CLANG_FORMAT}" -i {} +
+        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+        VERBATIM
+    )
+endif()

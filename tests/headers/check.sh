@@ -58,7 +58,8 @@ light)
         exit 1
     fi
     for header in gmac/losses.hpp gmac/targets.hpp; do
-        if echo "#include <$header>" | "$compiler" @"$options" -M -x c++ - | grep -i '/Eigen/'; then
+        echo "#include <$header>" | "$compiler" @"$options" -M -x c++ - >"$scratch/files"
+        if grep -i '/Eigen/' "$scratch/files"; then
             echo "$header needs Eigen, but must not"
             exit 1
         fi
