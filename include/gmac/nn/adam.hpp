@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/buffer.hpp>
+#include <gmac/core/lanes.hpp>
+#include <gmac/nn/optimizer.hpp>
+#include <gmac/nn/packs.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace gmac::nn {
+
+struct adam_options {
+    double learning_rate = 2.5e-4;
+    double beta1 = 0.9;    ///< decay of the mean of the gradients, in [0, 1)
+    double beta2 = 0.999;  ///< decay of the mean of their squares, in [0, 1)
+    double epsilon = 1e-5; ///< added to the root, not under it; positive
+};
+
+/// Adam (Kingma and Ba 2015, algorithm 1) over a flat parameter buffer. As in PyTorch, ε is added after the bias
+/// correction of the root:
+///
+///     m ← m + (1 − β₁)(g − m),  v ← β₂ v + (1 − β₂) g²,
+///     θ ← θ − (α / (1 − β₁ᵗ)) · m / (√v / √(1 − β₂ᵗ) + ε)
+template <std::floating_point T>
+class adam {
+public:
+    using scalar = T;
+
+    /// Throws gmac::error if an option is outside its range.
+    explicit adam(std::size_t parameter_count, adam_options options = {})
+        : options_(options), first_moment_(parameter_count), second_moment_(parameter_count) {
+        detail::require_learning_rate(options.learning_rate, "adam");
+        require(options.beta1 >= 0 && options.beta1 < 1, "adam: beta1 is {}, but must be in [0, 1)", options.beta1);
+        require(options.beta2 >= 0 && options.beta2 < 1, "adam: beta2 is {}, but must be in [0, 1)", options.beta2);
+        require(std::isfinite(options.epsilon) && static_cast<T>(options.epsilon) > 0,
+                "adam: epsilon is {}, but must be positive and finite", options.epsilon);
+    }
+
+    /// One update. A NaN in the gradient goes on into the parameter: check the norm first (clip_gradient_norm).
+    void step(std::span<T> parameters, std::span<T const> gradient) {
+        detail::require_step_sizes(parameters.size(), gradient.size(), first_moment_.size(), "adam::step");
+        ++steps_;
+        auto const t = static_cast<double>(steps_);
+        using V = lanes::widest<T>;
+        V const mean_rate(static_cast<T>(1 - options_.beta1));
+        V const decay(static_cast<T>(options_.beta2));
+        V const square_rate(static_cast<T>(1 - options_.beta2));
+        V const rate(static_cast<T>(options_.learning_rate / (1 - std::pow(options_.beta1, t))));
+        V const root_scale(static_cast<T>(1 / std::sqrt(1 - std::pow(options_.beta2, t))));
+        V const epsilon(static_cast<T>(options_.epsilon));
+        detail::for_each_pack<V>(parameters.size(), [&](std::size_t i, std::size_t count) {
+            V const g = detail::load_pack<V>(gradient.data() + i, count);
+            V m = detail::load_pack<V>(first_moment_.data() + i, count);
+            V v = detail::load_pack<V>(second_moment_.data() + i, count);
+            V const p = detail::load_pack<V>(parameters.data() + i, count);
+            m = m + mean_rate * (g - m);
+            v = decay * v + square_rate * (g * g);
+            detail::store_pack(m, first_moment_.data() + i, count);
+            detail::store_pack(v, second_moment_.data() + i, count);
+            detail::store_pack(V(p - rate * m / (lanes::sqrt(v) * root_scale + epsilon)), parameters.data() + i, count);
+        });
+    }
+
+    [[nodiscard]] adam_options const& options() const noexcept { return options_; }
+    [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+    [[nodiscard]] double learning_rate() const noexcept { return options_.learning_rate; }
+    /// For schedules. Throws gmac::error unless the rate is finite and not negative.
+    void set_learning_rate(double rate) {
+        detail::require_learning_rate(rate, "adam");
+        options_.learning_rate = rate;
+    }
+
+    void persist(archive& state) {
+        state("steps", steps_);
+        state("learning_rate", options_.learning_rate);
+        state("first_moment", first_moment_.span());
+        state("second_moment", second_moment_.span());
+    }
+
+private:
+    adam_options options_;
+    std::uint64_t steps_ = 0;
+    buffer<T> first_moment_;
+    buffer<T> second_moment_;
+};
+
+} // namespace gmac::nn

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/buffer.hpp>
+#include <gmac/core/lanes.hpp>
+#include <gmac/nn/optimizer.hpp>
+#include <gmac/nn/packs.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+namespace gmac::nn {
+
+struct rmsprop_options {
+    double learning_rate = 2.5e-4;
+    double decay = 0.99;   ///< of the mean of the squared gradients, in [0, 1)
+    double epsilon = 1e-8; ///< added to the root, not under it (under it in TensorFlow); positive
+};
+
+/// RMSProp (Hinton 2012, lecture 6) over a flat parameter buffer, as PyTorch has it by default: not centred, without
+/// momentum.
+///
+///     v ← ρ v + (1 − ρ) g²,  θ ← θ − α g / (√v + ε)
+template <std::floating_point T>
+class rmsprop {
+public:
+    using scalar = T;
+
+    /// Throws gmac::error if an option is outside its range.
+    explicit rmsprop(std::size_t parameter_count, rmsprop_options options = {})
+        : options_(options), mean_square_(parameter_count) {
+        detail::require_learning_rate(options.learning_rate, "rmsprop");
+        require(options.decay >= 0 && options.decay < 1, "rmsprop: decay is {}, but must be in [0, 1)", options.decay);
+        require(std::isfinite(options.epsilon) && static_cast<T>(options.epsilon) > 0,
+                "rmsprop: epsilon is {}, but must be positive and finite", options.epsilon);
+    }
+
+    /// One update. A NaN in the gradient goes on into the parameter: check the norm first (clip_gradient_norm).
+    void step(std::span<T> parameters, std::span<T const> gradient) {
+        detail::require_step_sizes(parameters.size(), gradient.size(), mean_square_.size(), "rmsprop::step");
+        using V = lanes::widest<T>;
+        V const decay(static_cast<T>(options_.decay));
+        V const square_rate(static_cast<T>(1 - options_.decay));
+        V const rate(static_cast<T>(options_.learning_rate));
+        V const epsilon(static_cast<T>(options_.epsilon));
+        detail::for_each_pack<V>(parameters.size(), [&](std::size_t i, std::size_t count) {
+            V const g = detail::load_pack<V>(gradient.data() + i, count);
+            V const p = detail::load_pack<V>(parameters.data() + i, count);
+            V v = detail::load_pack<V>(mean_square_.data() + i, count);
+            v = decay * v + square_rate * (g * g);
+            detail::store_pack(v, mean_square_.data() + i, count);
+            detail::store_pack(V(p - rate * g / (lanes::sqrt(v) + epsilon)), parameters.data() + i, count);
+        });
+    }
+
+    [[nodiscard]] rmsprop_options const& options() const noexcept { return options_; }
+    [[nodiscard]] double learning_rate() const noexcept { return options_.learning_rate; }
+    /// For schedules. Throws gmac::error unless the rate is finite and not negative.
+    void set_learning_rate(double rate) {
+        detail::require_learning_rate(rate, "rmsprop");
+        options_.learning_rate = rate;
+    }
+
+    void persist(archive& state) {
+        state("learning_rate", options_.learning_rate);
+        state("mean_square", mean_square_.span());
+    }
+
+private:
+    rmsprop_options options_;
+    buffer<T> mean_square_;
+};
+
+} // namespace gmac::nn
