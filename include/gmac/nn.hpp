@@ -3,8 +3,13 @@
 
 // Networks over one flat parameter buffer, and their optimisers.
 #include <gmac/nn/activation.hpp>
+#include <gmac/nn/adam.hpp>
 #include <gmac/nn/backend.hpp>
+#include <gmac/nn/gradient_norm.hpp>
 #include <gmac/nn/initialization.hpp>
 #include <gmac/nn/linear.hpp>
 #include <gmac/nn/mlp.hpp>
 #include <gmac/nn/module.hpp>
+#include <gmac/nn/optimizer.hpp>
+#include <gmac/nn/packs.hpp>
+#include <gmac/nn/rmsprop.hpp>
