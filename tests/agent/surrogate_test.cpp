@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmac/agent/report.hpp>
+#include <gmac/agent/surrogate.hpp>
+
+#include "support/catch.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace {
+
+/// −min(r A, clip(r) A), straight from equation 7 of Schulman et al. 2017.
+double objective(double log_probability, double old, double advantage, double clip) {
+    double const ratio = std::exp(log_probability - old);
+    double const clipped = ratio < 1.0 - clip ? 1.0 - clip : ratio > 1.0 + clip ? 1.0 + clip : ratio;
+    return -std::fmin(ratio * advantage, clipped * advantage);
+}
+
+} // namespace
+
+TEST_CASE("the clipped surrogate and its derivative are those of the formula") {
+    // Ratios below, inside and above the range, each with a positive and a negative advantage.
+    std::vector<double> const now{-0.5, -0.5, 0.05, 0.05, 0.4, 0.4, 0.0};
+    std::vector<double> const old(7, 0.0);
+    std::vector<double> const advantages{1.5, -1.5, 0.7, -0.7, 2.0, -2.0, 0.0};
+    std::vector<double> gradient(7);
+    double const clip = 0.2;
+    auto const sums = gmac::clipped_surrogate<double>(now, old, advantages, clip, 0.25, gradient);
+    double loss = 0.0, kl = 0.0;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        loss += objective(now[i], old[i], advantages[i], clip);
+        kl += std::exp(now[i]) - 1.0 - now[i];
+        double const h = 1e-6;
+        double const slope = (objective(now[i] + h, old[i], advantages[i], clip) -
+                              objective(now[i] - h, old[i], advantages[i], clip)) /
+                             (2.0 * h);
+        CAPTURE(i);
+        CHECK(gradient[i] == Approx(0.25 * slope).margin(1e-9));
+    }
+    CHECK(sums.loss == Approx(loss).epsilon(1e-14));
+    CHECK(sums.kl == Approx(kl).epsilon(1e-14));
+    CHECK(sums.clipped == 4);
+    // The gradient vanishes only where the ratio has left the range in the direction of gain.
+    CHECK(gradient[0] < 0.0);
+    CHECK(gradient[1] == 0.0);
+    CHECK(gradient[4] == 0.0);
+    CHECK(gradient[5] > 0.0);
+}
+
+TEST_CASE("a ratio that is not a number reaches the loss and the gradient") {
+    double const nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> gradient(1);
+    auto const sums = gmac::clipped_surrogate<double>(std::vector<double>{nan}, std::vector<double>{0.0},
+                                                      std::vector<double>{1.0}, 0.2, 1.0, gradient);
+    CHECK(std::isnan(sums.loss));
+    CHECK(std::isnan(gradient[0]));
+}
+
+TEST_CASE("advantages are normalised by the n - 1 standard deviation") {
+    std::vector<double> values{1.0, 2.0, 3.0, 6.0};
+    gmac::normalize(std::span<double>(values));
+    // mean 3, squared differences 4 + 1 + 0 + 9 = 14, deviation sqrt(14 / 3)
+    double const deviation = std::sqrt(14.0 / 3.0);
+    CHECK(values[0] == Approx(-2.0 / deviation));
+    CHECK(values[2] == Approx(0.0).margin(1e-15));
+    CHECK(values[3] == Approx(3.0 / deviation));
+
+    std::vector<float> one{5.0f};
+    gmac::normalize(std::span<float>(one));
+    CHECK(one[0] == 0.0f);
+    std::vector<float> equal(7, 0.1f);
+    gmac::normalize(std::span<float>(equal));
+    for (float const value : equal)
+        CHECK(value == 0.0f);
+    std::vector<double> poisoned{1.0, std::numeric_limits<double>::quiet_NaN()};
+    gmac::normalize(std::span<double>(poisoned));
+    CHECK(std::isnan(poisoned[0]));
+}
+
+TEST_CASE("the episode window keeps the last hundred") {
+    gmac::episode_window window;
+    CHECK(std::isnan(window.mean_return()));
+    CHECK(std::isnan(window.median_return()));
+    for (std::size_t i = 1; i <= 150; ++i)
+        window.add({static_cast<double>(i), 10 * i, 0});
+    CHECK(window.count() == 150);
+    CHECK(window.mean_return() == Approx(100.5));   // of 51 … 150
+    CHECK(window.median_return() == Approx(100.5));
+    CHECK(window.mean_length() == Approx(1005.0));
+}
