@@ -51,6 +51,10 @@ struct lane_for<T> {
 template <class T>
 using lane_for_t = typename lane_for<std::remove_cv_t<T>>::type;
 
+/// The type in which the loss of many states is summed: double for float.
+template <class T>
+using accumulator_for = std::conditional_t<std::same_as<T, float>, double, T>;
+
 /// The same number in every lane. It costs no counted operation.
 template <class V>
 [[nodiscard]] constexpr V constant(double value) noexcept {

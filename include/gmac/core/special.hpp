@@ -60,6 +60,21 @@ inline constexpr detail::log_fn log{};
 inline constexpr detail::log1p_fn log1p{};
 inline constexpr detail::erf_fn erf{};
 
+/// a b + c, rounded once where the machine has a fused multiply-add.
+template <class V>
+[[nodiscard]] inline V mul_add(V const& a, V const& b, V const& c) noexcept {
+    if constexpr (width_of<V> > 1)
+        return xsimd::fma(a, b, c);
+    else
+        return a * b + c;
+}
+
+/// 1/√x.
+template <class V>
+[[nodiscard]] inline V inverse_sqrt(V const& x) noexcept {
+    return constant<V>(1.0) / sqrt(x);
+}
+
 /// exp(−z²) and erf(z).
 template <class V>
 struct exp_erf_result {

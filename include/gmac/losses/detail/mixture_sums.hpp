@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/lanes.hpp>
+#include <gmac/distributions/folded_normal.hpp>
+#include <gmac/losses/detail/target_block.hpp>
+
+#include <array>
+#include <cstddef>
+
+/// The parts of the mixture energy for one block of states. `Mixture` has arrays of K `weights`, `means` and
+/// `deviations`, a lane vector each.
+namespace gmac::losses::detail {
+
+template <class Mixture>
+inline constexpr std::size_t components_of = std::tuple_size_v<decltype(Mixture::weights)>;
+
+/// One component against one tile.
+template <bool WithGradient, bool Weighted, bool Spread, class V>
+void add_tile(kernels::pair_sums<V>& result, V const& mean, V const& spread, particle_tile<V> const& tile) noexcept {
+    kernels::pair_sums<V> sums = result; // a copy of its own stays in registers
+    [[maybe_unused]] V const h = Spread ? V{} : kernels::inverse_root(spread);
+    for (std::size_t j = 0; j < tile.size; ++j) {
+        V const d = mean - tile.means[j];
+        if constexpr (Spread) {
+            V const q = spread + tile.spreads[j];
+            if constexpr (Weighted)
+                kernels::add_pair<WithGradient>(sums, d, q, kernels::inverse_root(q), tile.weights[j]);
+            else
+                kernels::add_pair<WithGradient>(sums, d, q, kernels::inverse_root(q));
+        } else {
+            if constexpr (Weighted)
+                kernels::add_pair<WithGradient>(sums, d, spread, h, tile.weights[j]);
+            else
+                kernels::add_pair<WithGradient>(sums, d, spread, h);
+        }
+    }
+    result = sums;
+}
+
+/// For each component i of the prediction: Σ_j v_j e_ij over the target's particles j, and its derivatives.
+template <bool WithGradient, class Mixture, class V, class Targets>
+[[nodiscard]] auto cross_sums(Mixture const& mixture, target_block<V, Targets>& target) noexcept {
+    constexpr std::size_t K = components_of<Mixture>;
+    constexpr bool spread = target_block<V, Targets>::spread;
+    std::array<kernels::pair_sums<V>, K> sums;
+    std::array<V, K> spreads;
+    for (std::size_t i = 0; i < K; ++i)
+        spreads[i] = kernels::doubled_variance(mixture.deviations[i]);
+    particle_tile<V> tile;
+    for (std::size_t start = 0; start < target.particles(); start += tile_size) {
+        target.load(start, tile);
+        for (std::size_t i = 0; i < K; ++i) {
+            if (target.weighted())
+                add_tile<WithGradient, true, spread>(sums[i], mixture.means[i], spreads[i], tile);
+            else
+                add_tile<WithGradient, false, spread>(sums[i], mixture.means[i], spreads[i], tile);
+        }
+    }
+    if (!target.weighted()) {
+        V const share = target.share();
+        for (auto& sum : sums)
+            sum = sum.template scaled<WithGradient>(share);
+    }
+    return sums;
+}
+
+/// For each component i of the prediction: Σ_k w_k e_ik over its components k, and its derivatives; `density` leaves out
+/// k = i, whose share σ_i g_ii = 1/2 is exact also for σ_i = 0.
+template <bool WithGradient, class Mixture>
+[[nodiscard]] auto self_sums(Mixture const& mixture) noexcept {
+    constexpr std::size_t K = components_of<Mixture>;
+    using V = typename decltype(Mixture::weights)::value_type;
+    std::array<kernels::pair_sums<V>, K> sums;
+    std::array<V, K> spreads;
+    V const two = lanes::constant<V>(2.0);
+    for (std::size_t i = 0; i < K; ++i) {
+        spreads[i] = kernels::doubled_variance(mixture.deviations[i]);
+        sums[i].spread = two * mixture.weights[i] * mixture.deviations[i];
+    }
+    for (std::size_t i = 0; i < K; ++i) {
+        for (std::size_t k = 0; k < i; ++k) {
+            V const d = mixture.means[i] - mixture.means[k];
+            V const q = spreads[i] + spreads[k];
+            auto const terms = kernels::pair(d, kernels::inverse_root(q));
+            kernels::add_terms<WithGradient>(sums[i], terms, d, q, mixture.weights[k]);
+            kernels::add_terms<WithGradient>(sums[k], {terms.density, V(-terms.slope)}, V(-d), q, mixture.weights[i]);
+        }
+    }
+    return sums;
+}
+
+/// The gradient of Σ_i w_i (2 cross_i − self_i), times scale / 2, with respect to weights, means and deviations.
+template <class Mixture, class Sums, class V>
+[[nodiscard]] Mixture mixture_gradient(Mixture const& mixture, Sums const& cross, Sums const& self,
+                                       V const& scale) noexcept {
+    V const half = lanes::constant<V>(0.5);
+    V const factor = lanes::constant<V>(2.0 * kernels::inverse_sqrt_pi);
+    Mixture gradient;
+    for (std::size_t i = 0; i < components_of<Mixture>; ++i) {
+        V const weight = scale * mixture.weights[i];
+        gradient.weights[i] = scale * (cross[i].expectation() - self[i].expectation());
+        gradient.means[i] = weight * (cross[i].slope - self[i].slope);
+        gradient.deviations[i] =
+            weight * factor *
+            (mixture.deviations[i] * (cross[i].density - self[i].density) - half * mixture.weights[i]);
+    }
+    return gradient;
+}
+
+} // namespace gmac::losses::detail

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/tile.hpp>
+#include <gmac/distributions/folded_normal.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <string_view>
+
+namespace gmac::losses::detail {
+
+/// Particles of the target that are held in lanes at a time: they stay in the first-level cache.
+inline constexpr std::size_t tile_size = 64;
+
+template <class V>
+struct particle_tile {
+    std::array<V, tile_size> means, spreads, weights; ///< spread = 2 τ², twice the variance
+    std::size_t size;
+};
+
+/// Targets with standard deviations: targets::gaussian_particles; the others are point masses.
+template <class Targets>
+concept spread_targets = requires(Targets const& targets) { targets.deviations; };
+
+/// Calls visit(matrix, what it holds) for every matrix of the targets.
+template <class Targets, class Visit>
+void for_each_part(Targets const& targets, Visit&& visit) {
+    if constexpr (spread_targets<Targets>) {
+        visit(targets.means, "means");
+        visit(targets.deviations, "deviations");
+    } else {
+        visit(targets.values, "values");
+    }
+    if (targets.weighted())
+        visit(targets.weights, "weights");
+}
+
+/// The targets of one block of states, a lane each, seen tile by tile. V has the scalar type of the targets.
+template <class V, class Targets>
+class target_block {
+public:
+    using scalar = lanes::scalar_of<V>;
+    static constexpr bool spread = spread_targets<Targets>;
+
+    target_block(Targets const& targets, std::size_t first, std::size_t count) noexcept
+        : targets_(targets), first_(first), count_(count) {}
+
+    [[nodiscard]] std::size_t particles() const noexcept { return targets_.particles(); }
+    [[nodiscard]] bool weighted() const noexcept { return targets_.weighted(); }
+
+    /// Loads the particles from `start` on; notes deviations and weights that are negative or NaN.
+    void load(std::size_t start, particle_tile<V>& tile) noexcept {
+        tile.size = (std::min)(tile_size, particles() - start);
+        V const zero = lanes::constant<V>(0.0);
+        if constexpr (spread) {
+            lanes::load_columns(targets_.means, first_, start, tile.size, tile.means.data(), count_);
+            lanes::load_columns(targets_.deviations, first_, start, tile.size, tile.spreads.data(), count_);
+            for (std::size_t j = 0; j < tile.size; ++j) {
+                valid_ = valid_ && (tile.spreads[j] >= zero);
+                tile.spreads[j] = kernels::doubled_variance(tile.spreads[j]);
+            }
+        } else {
+            lanes::load_columns(targets_.values, first_, start, tile.size, tile.means.data(), count_);
+        }
+        if (weighted()) {
+            lanes::load_columns(targets_.weights, first_, start, tile.size, tile.weights.data(), count_);
+            for (std::size_t j = 0; j < tile.size; ++j) {
+                valid_ = valid_ && (tile.weights[j] >= zero);
+                total_ = total_ + tile.weights[j];
+            }
+        }
+    }
+
+    /// After the last tile: throws gmac::error that names the state and the particle unless the targets were
+    /// distributions. The weights of a state may miss one by the square root of the type's precision.
+    void check(std::string_view where) const {
+        V const one = lanes::constant<V>(1.0);
+        auto fine = valid_;
+        if (weighted())
+            fine = fine && (lanes::abs(V(total_ - one)) <= lanes::constant<V>(tolerance));
+        if (lanes::any(!fine)) [[unlikely]]
+            explain(where);
+    }
+
+    /// δ(V, V) of the target with itself: Σ_jl v_j v_l E|N(ν_j − ν_l, τ_j² + τ_l²)|.
+    [[nodiscard]] V self_distance() noexcept {
+        V sum = lanes::constant<V>(0.0);
+        particle_tile<V> left, right;
+        for (std::size_t i = 0; i < particles(); i += tile_size) {
+            load(i, left);
+            for (std::size_t j = 0; j < left.size; ++j)
+                sum = sum + row_of_pairs(left, j, left, j + 1);
+            for (std::size_t k = i + tile_size; k < particles(); k += tile_size) {
+                load(k, right);
+                for (std::size_t j = 0; j < left.size; ++j)
+                    sum = sum + row_of_pairs(left, j, right, 0);
+            }
+        }
+        V const two = lanes::constant<V>(2.0);
+        return two * sum * (weighted() ? lanes::constant<V>(1.0) : share() * share()) + diagonal();
+    }
+
+    /// The weight of each particle where they are uniform.
+    [[nodiscard]] V share() const noexcept { return lanes::constant<V>(1.0 / static_cast<double>(particles())); }
+
+private:
+    static constexpr double tolerance = std::same_as<scalar, float> ? 3.5e-4 : 1.5e-8;
+
+    /// Σ v_j v_l e_jl over the particles l of `others` from `start` on, for one particle j; without weights where they
+    /// are uniform.
+    [[nodiscard]] V row_of_pairs(particle_tile<V> const& tile, std::size_t j, particle_tile<V> const& others,
+                                 std::size_t start) const noexcept {
+        kernels::pair_sums<V> sums;
+        for (std::size_t l = start; l < others.size; ++l) {
+            V const d = tile.means[j] - others.means[l];
+            if constexpr (spread) {
+                V const q = tile.spreads[j] + others.spreads[l];
+                if (weighted())
+                    kernels::add_pair<false>(sums, d, q, kernels::inverse_root(q), others.weights[l]);
+                else
+                    kernels::add_pair<false>(sums, d, q, kernels::inverse_root(q));
+            } else {
+                sums.distance = sums.distance + (weighted() ? others.weights[l] * lanes::abs(d) : lanes::abs(d));
+            }
+        }
+        V const expectation = spread ? sums.expectation() : sums.distance;
+        return weighted() ? tile.weights[j] * expectation : expectation;
+    }
+
+    /// Σ v_j² e(0, 2 τ_j²)
+    [[nodiscard]] V diagonal() const noexcept {
+        V sum = lanes::constant<V>(0.0);
+        if constexpr (spread) {
+            for (std::size_t j = 0; j < particles(); ++j) {
+                V const deviation = lanes::load_rows<V>(targets_.deviations, first_, j, count_);
+                V const weight =
+                    weighted() ? lanes::load_rows<V>(targets_.weights, first_, j, count_) : share();
+                sum = sum + weight * weight * kernels::self_distance(deviation);
+            }
+        }
+        return sum;
+    }
+
+    /// Finds what is wrong, for the message.
+    [[noreturn]] void explain(std::string_view where) const {
+        for (std::size_t i = first_; i < first_ + count_; ++i) {
+            double total = 0.0;
+            for (std::size_t j = 0; j < particles(); ++j) {
+                if constexpr (spread)
+                    require_not_negative(static_cast<double>(targets_.deviations(i, j)), "deviation", i, j, where);
+                if (weighted()) {
+                    auto const weight = static_cast<double>(targets_.weights(i, j));
+                    require_not_negative(weight, "weight", i, j, where);
+                    total += weight;
+                }
+            }
+            require(!weighted() || std::abs(total - 1.0) <= 0.5 * tolerance,
+                    "{}: the target weights of state {} sum to {}, but must sum to 1", where, i, total);
+        }
+        fail("{}: the target weights must sum to 1", where);
+    }
+    static void require_not_negative(double value, std::string_view what, std::size_t state, std::size_t particle,
+                                     std::string_view where) {
+        require(value >= 0.0, "{}: the target {} of state {}, particle {} is {}, but must not be negative", where, what,
+                state, particle, value);
+    }
+
+    Targets const& targets_;
+    std::size_t first_, count_;
+    decltype(V() >= V()) valid_ = lanes::constant<V>(0.0) >= lanes::constant<V>(0.0);
+    V total_ = lanes::constant<V>(0.0);
+};
+
+} // namespace gmac::losses::detail

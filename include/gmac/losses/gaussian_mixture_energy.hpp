@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/overlap.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/losses/detail/mixture_sums.hpp>
+#include <gmac/losses/detail/target_block.hpp>
+#include <gmac/targets/kind.hpp>
+#include <gmac/targets/particles.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace gmac::losses {
+
+/// A head whose distribution is a Gaussian mixture: `parameters<V>` has `weights`, `means` and `deviations`.
+template <class Head>
+concept gaussian_mixture_head = requires(Head const& head, std::array<float, Head::outputs> const& raw) {
+    { head.transform(raw).weights[0] } -> std::convertible_to<float>;
+    { head.transform(raw).means[0] } -> std::convertible_to<float>;
+    { head.transform(raw).deviations[0] } -> std::convertible_to<float>;
+    { Head::components } -> std::convertible_to<std::size_t>;
+};
+
+/// The energy distance between the predicted Gaussian mixture U and the target V, in closed form (Section 3.3 of the
+/// paper, with its slips put right):
+///     2 δ(U, V) − δ(U, U) [− δ(V, V)],   δ(U, V) = Σ_ij w_i v_j E|N(μ_i − ν_j, σ_i² + τ_j²)|,
+/// the mean over the states. The last term does not depend on the prediction and is left out unless `target_term` is set;
+/// without it the loss has the same gradient and may be negative or positive.
+///
+/// Outputs are [B, 3K] of a Gaussian-mixture head. Targets are targets::gaussian_particles or targets::dirac_particles
+/// with B rows, weighted or not; a deviation of exactly zero is a point mass. The gradient is [B, 3K]. Cost: K m pairs
+/// a state, and K (K − 1) / 2 more; the target term adds m (m − 1) / 2 for Gaussian particles.
+/// In float, 2 σ² must be in the range of float: deviations of 1e-19 to 1e19, or zero.
+struct gaussian_mixture_energy {
+    static constexpr std::string_view name = "gaussian_mixture_energy";
+    static constexpr targets::kind target = targets::kind::gaussian_particles;
+
+    bool target_term = false;
+
+    /// Throws gmac::error if the shapes do not fit, the batch or the targets are empty, a deviation or weight of the
+    /// target is negative or NaN, or the weights of a state do not sum to one.
+    template <class Head, class Outputs, class Targets>
+    [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
+        auto const raw = as_matrix(outputs);
+        using T = typename decltype(raw)::value_type;
+        return evaluate<lanes::lane_for_t<T>, false, T>(head, raw, targets, {});
+    }
+
+    /// Also writes the gradient with respect to the raw outputs, in the same pass. It may be written over the outputs;
+    /// any other overlap with an argument throws.
+    template <class Head, class Outputs, class Targets, class Gradient>
+    auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient) const {
+        auto const raw = as_matrix(outputs);
+        using T = typename decltype(raw)::value_type;
+        return value_and_gradient_in_lanes<lanes::lane_for_t<T>>(head, raw, targets, as_matrix(gradient));
+    }
+
+    /// The same with a lane type of the caller's choice, whose scalar is that of the views.
+    template <class V, class Head, class T, class Targets>
+    auto value_and_gradient_in_lanes(Head const& head, matrix_view<T> outputs, Targets const& targets,
+                                     matrix_view<lanes::scalar_of<V>> gradient) const {
+        require_shape(gradient, outputs.rows(), Head::outputs, "the gradient", name);
+        require(same_elements(gradient, outputs) || !may_overlap(gradient, outputs),
+                "gaussian_mixture_energy: the gradient overlaps the outputs, but must be apart from them or the same");
+        detail::for_each_part(targets, [&](auto const& part, std::string_view what) {
+            require(!may_overlap(gradient, part), "gaussian_mixture_energy: the gradient overlaps the target's {}", what);
+        });
+        return evaluate<V, true, lanes::scalar_of<V>>(head, outputs, targets, gradient);
+    }
+
+private:
+    template <class V, bool WithGradient, class T, class Head, class Targets>
+    T evaluate(Head const& head, matrix_view<T const> outputs, Targets const& targets, matrix_view<T> gradient) const {
+        static_assert(gaussian_mixture_head<Head>, "gaussian_mixture_energy needs a head that is a Gaussian mixture: use "
+                                                   "heads::gaussian_mixture<K>, or a loss that fits this head");
+        require(outputs.rows() > 0, "gaussian_mixture_energy: the batch is empty, but must have at least one state");
+        require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
+        targets::require_targets(targets, outputs.rows(), name);
+        lanes::accumulator_for<T> sum(0);
+        for (std::size_t first = 0; first < outputs.rows(); first += lanes::width_of<V>) {
+            std::size_t const count = (std::min)(lanes::width_of<V>, outputs.rows() - first);
+            V const loss = block<V, WithGradient>(head, outputs, targets, gradient, first, count);
+            sum = sum + static_cast<lanes::accumulator_for<T>>(lanes::sum_lanes(loss, count));
+        }
+        return static_cast<T>(sum / static_cast<lanes::accumulator_for<T>>(outputs.rows()));
+    }
+
+    /// The loss of one block of states, a lane each, and its gradient.
+    template <class V, bool WithGradient, class T, class Head, class Targets>
+    V block(Head const& head, matrix_view<T const> outputs, Targets const& targets, matrix_view<T> gradient,
+            std::size_t first, std::size_t count) const {
+        std::array<V, Head::outputs> raw;
+        for (std::size_t j = 0; j < Head::outputs; ++j)
+            raw[j] = lanes::load_rows<V>(outputs, first, j, count);
+        auto const mixture = head.transform(raw);
+        detail::target_block<V, Targets> target_states(targets, first, count);
+
+        auto const cross = detail::cross_sums<WithGradient>(mixture, target_states);
+        target_states.check(name);
+        auto const self = detail::self_sums<WithGradient>(mixture);
+        V const two = lanes::constant<V>(2.0);
+        V loss = lanes::constant<V>(0.0);
+        for (std::size_t i = 0; i < Head::components; ++i)
+            loss = loss + mixture.weights[i] * (two * cross[i].expectation() - self[i].expectation());
+        if (target_term)
+            loss = loss - target_states.self_distance();
+
+        if constexpr (WithGradient) {
+            auto const slope =
+                detail::mixture_gradient(mixture, cross, self, V(T(2) / static_cast<T>(outputs.rows())));
+            std::array<V, Head::outputs> raw_gradient;
+            head.pull_back(raw, mixture, slope, raw_gradient);
+            for (std::size_t j = 0; j < Head::outputs; ++j)
+                lanes::store_rows(raw_gradient[j], gradient, first, j, count);
+        }
+        return loss;
+    }
+};
+
+} // namespace gmac::losses

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/targets/kind.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace gmac::losses {
+
+/// A head whose distribution is one number: `parameters<V>` has a member `value`.
+template <class Head>
+concept scalar_head = requires(Head const& head, std::array<float, Head::outputs> const& raw) {
+    { head.transform(raw).value } -> std::convertible_to<float>;
+};
+
+namespace detail {
+
+/// One squared error and its derivative with respect to the value.
+template <class V>
+struct error_and_slope {
+    V error, slope;
+};
+
+/// The mean over the states of `pointwise(value, state, count)`, an error_and_slope a lane, and its gradient.
+/// `gradient` may be the outputs themselves.
+template <bool WithGradient, class Head, class T, class Pointwise>
+[[nodiscard]] T mean_of_states(Head const& head, matrix_view<T const> outputs, matrix_view<T> gradient,
+                               Pointwise&& pointwise) {
+    using V = lanes::lane_for_t<T>;
+    std::size_t const states = outputs.rows();
+    T const share = T(1) / static_cast<T>(states);
+    lanes::accumulator_for<T> sum(0);
+    for (std::size_t first = 0; first < states; first += lanes::width_of<V>) {
+        std::size_t const count = (std::min)(lanes::width_of<V>, states - first);
+        std::array<V, Head::outputs> raw;
+        for (std::size_t j = 0; j < Head::outputs; ++j)
+            raw[j] = lanes::load_rows<V>(outputs, first, j, count);
+        auto const parameters = head.transform(raw);
+        error_and_slope<V> const loss = pointwise(parameters.value, first, count);
+        sum = sum + static_cast<lanes::accumulator_for<T>>(lanes::sum_lanes(loss.error, count));
+        if constexpr (WithGradient) {
+            auto parameter_gradient = parameters;
+            parameter_gradient.value = loss.slope * V(share);
+            std::array<V, Head::outputs> raw_gradient;
+            head.pull_back(raw, parameters, parameter_gradient, raw_gradient);
+            for (std::size_t j = 0; j < Head::outputs; ++j)
+                lanes::store_rows(raw_gradient[j], gradient, first, j, count);
+        }
+    }
+    return static_cast<T>(sum * static_cast<lanes::accumulator_for<T>>(share));
+}
+
+/// A strided vector as a matrix of one column, which lanes are loaded from.
+template <class T>
+[[nodiscard]] constexpr matrix_view<T const> column(vector_view<T> const& vector) noexcept {
+    return {vector.data(), vector.size(), 1, vector.stride(), 1};
+}
+
+} // namespace detail
+
+/// ½ (v − R)², the mean over the states: value learning of A2C and PPO without clipping.
+///
+/// Outputs are [B, 1] of a head with one number (heads::scalar), targets the returns [B], the gradient [B, 1].
+struct squared_error {
+    static constexpr std::string_view name = "squared_error";
+    static constexpr targets::kind target = targets::kind::returns;
+
+    /// Throws gmac::error if the shapes do not fit or the batch is empty.
+    template <class Head, class Outputs, class Returns>
+    [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Returns&& returns) const {
+        auto const raw = as_matrix(outputs);
+        using T = typename decltype(raw)::value_type;
+        return evaluate<false, T>(head, raw, as_vector(returns), {});
+    }
+
+    /// Also writes the gradient with respect to the raw outputs; it may be written over the outputs.
+    template <class Head, class Outputs, class Returns, class Gradient>
+    auto value_and_gradient(Head const& head, Outputs&& outputs, Returns&& returns, Gradient&& gradient) const {
+        auto const raw = as_matrix(outputs);
+        using T = typename decltype(raw)::value_type;
+        matrix_view<T> const to = as_matrix(gradient);
+        require_shape(to, raw.rows(), Head::outputs, "the gradient", name);
+        return evaluate<true, T>(head, raw, as_vector(returns), to);
+    }
+
+private:
+    template <bool WithGradient, class T, class Head>
+    static T evaluate(Head const& head, matrix_view<T const> outputs, vector_view<T const> returns,
+                      matrix_view<T> gradient) {
+        static_assert(scalar_head<Head>,
+                      "squared_error learns one number: use heads::scalar, or a loss that fits this head");
+        require(outputs.rows() > 0, "squared_error: the batch is empty, but must have at least one state");
+        require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
+        require_size(returns, outputs.rows(), "returns", name);
+        auto const wanted = detail::column(returns);
+        return detail::mean_of_states<WithGradient>(
+            head, outputs, gradient, [&]<class V>(V const& value, std::size_t first, std::size_t count) {
+                V const difference = value - lanes::load_rows<V>(wanted, first, 0, count);
+                return detail::error_and_slope<V>{lanes::constant<V>(0.5) * difference * difference, difference};
+            });
+    }
+};
+
+/// PPO's clipped value loss, the mean over the states of
+///     ½ max((v − R)², (v_old + clamp(v − v_old, −clip, clip) − R)²)
+/// with R the return and v_old the value at the time of the rollout. Where the clipped term is the larger one the
+/// gradient is zero unless |v − v_old| < clip.
+struct clipped_squared_error {
+    static constexpr std::string_view name = "clipped_squared_error";
+    static constexpr targets::kind target = targets::kind::clipped_returns;
+
+    double clip = 0.2; ///< in units of the return
+
+    /// `targets` has the vectors `returns` and `old_values`, [B] each. Throws gmac::error if the shapes do not fit, the
+    /// batch is empty or clip is negative or NaN.
+    template <class Head, class Outputs, class Targets>
+    [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
+        auto const raw = as_matrix(outputs);
+        using T = typename decltype(raw)::value_type;
+        return evaluate<false, T>(head, raw, as_vector(targets.returns), as_vector(targets.old_values), {});
+    }
+
+    /// Also writes the gradient with respect to the raw outputs; it may be written over the outputs.
+    template <class Head, class Outputs, class Targets, class Gradient>
+    auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient) const {
+        auto const raw = as_matrix(outputs);
+        using T = typename decltype(raw)::value_type;
+        matrix_view<T> const to = as_matrix(gradient);
+        require_shape(to, raw.rows(), Head::outputs, "the gradient", name);
+        return evaluate<true, T>(head, raw, as_vector(targets.returns), as_vector(targets.old_values), to);
+    }
+
+private:
+    template <bool WithGradient, class T, class Head>
+    T evaluate(Head const& head, matrix_view<T const> outputs, vector_view<T const> returns,
+               vector_view<T const> old_values, matrix_view<T> gradient) const {
+        static_assert(scalar_head<Head>,
+                      "clipped_squared_error learns one number: use heads::scalar, or a loss that fits this head");
+        require(clip >= 0.0, "clipped_squared_error: clip is {}, but must not be negative", clip);
+        require(outputs.rows() > 0, "clipped_squared_error: the batch is empty, but must have at least one state");
+        require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
+        require_size(returns, outputs.rows(), "returns", name);
+        require_size(old_values, outputs.rows(), "old_values", name);
+        auto const wanted = detail::column(returns);
+        auto const old = detail::column(old_values);
+        return detail::mean_of_states<WithGradient>(
+            head, outputs, gradient, [&]<class V>(V const& value, std::size_t first, std::size_t count) {
+                return pointwise(value, lanes::load_rows<V>(wanted, first, 0, count),
+                                 lanes::load_rows<V>(old, first, 0, count));
+            });
+    }
+
+    template <class V>
+    [[nodiscard]] detail::error_and_slope<V> pointwise(V const& value, V const& wanted, V const& old) const {
+        using lanes::select;
+        V const zero = lanes::constant<V>(0.0);
+        V const half = lanes::constant<V>(0.5);
+        V const limit = lanes::constant<V>(clip);
+        // Every comparison is written so that a NaN comes out at the other end.
+        V const change = value - old;
+        V const capped = select(limit < change, limit, select(change < V(zero - limit), V(zero - limit), change));
+        V const plain = value - wanted;
+        // Inside the range the clipped value is the value itself, not old + (value − old) with its rounding.
+        auto const inside = capped == change;
+        V const clipped = select(inside, plain, V(V(old + capped) - wanted));
+        V const plain_square = plain * plain;
+        V const clipped_square = clipped * clipped;
+        auto const plain_wins = clipped_square <= plain_square;
+        V const clipped_slope = select(inside, plain, zero);
+        return {half * select(plain_wins, plain_square, clipped_square), select(plain_wins, plain, clipped_slope)};
+    }
+};
+
+} // namespace gmac::losses
