@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command_line.hpp"
+
+#include "trainer.hpp"
+
+#include <gmac/core/error.hpp>
+#include <gmac/version.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <concepts>
+#include <map>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace gmac::examples::train {
+
+namespace {
+
+/// What has to be known before the defaults of the other options are.
+struct choice {
+    std::string environment, algorithm, preset;
+    std::filesystem::path resume;
+};
+
+void add_choice(CLI::App& app, choice& chosen) {
+    app.add_option("--env", chosen.environment, fmt::format("{}", fmt::join(environment_names(), ", ")))
+        ->group("What to train");
+    app.add_option("--algorithm", chosen.algorithm,
+                   fmt::format("{}; gmac unless the preset says otherwise", fmt::join(algorithm_names(), ", ")))
+        ->group("What to train");
+    app.add_option("--preset", chosen.preset,
+                   fmt::format("named settings instead of those of --env: {}", fmt::join(preset_names(), ", ")))
+        ->group("What to train");
+    app.add_option("--resume", chosen.resume, "goes on with the run in this folder, bit for bit; --frames may be raised")
+        ->group("What to train");
+    app.set_config("--config", "", "a file with one NAME = VALUE a line, names as on this page without the dashes")
+        ->group("What to train");
+}
+
+template <class Enum>
+[[nodiscard]] std::map<std::string, Enum> names_of() {
+    if constexpr (std::same_as<Enum, rate_schedule>)
+        return {{"constant", rate_schedule::constant}, {"linear", rate_schedule::linear}};
+    else if constexpr (std::same_as<Enum, optimiser_kind>)
+        return {{"adam", optimiser_kind::adam}, {"rmsprop", optimiser_kind::rmsprop}};
+    else
+        return {{"tanh", nn::activation::tanh}, {"relu", nn::activation::relu}};
+}
+
+void add_settings(CLI::App& app, settings& all, std::vector<CLI::Option*>& added) {
+    all.describe([&](char const* group, std::string const& name, auto& field, char const* help) {
+        using field_type = std::remove_cvref_t<decltype(field)>;
+        CLI::Option* option = nullptr;
+        if constexpr (std::is_enum_v<field_type>) {
+            auto const names = names_of<field_type>();
+            option = app.add_option("--" + name, field, help)->transform(CLI::CheckedTransformer(names, CLI::ignore_case));
+            for (auto const& [text, value] : names)
+                if (value == field)
+                    option->default_str(text);
+        } else {
+            option = app.add_option("--" + name, field, help);
+            if constexpr (!std::same_as<field_type, std::optional<double>>)
+                option->capture_default_str();
+            if constexpr (std::same_as<field_type, std::vector<std::size_t>>)
+                option->delimiter(',')->default_str(fmt::format("{}", fmt::join(field, ",")));
+        }
+        added.push_back(option->group(group));
+    });
+}
+
+/// The environment and preset that the first look at the command line found; an error here is found again, and told,
+/// when the whole is read.
+[[nodiscard]] choice look_ahead(int argc, char const* const* argv) {
+    choice chosen;
+    CLI::App app;
+    app.allow_extras();
+    app.allow_config_extras(true);
+    app.set_help_flag();
+    add_choice(app, chosen);
+    try {
+        app.parse(argc, argv);
+    } catch (CLI::ParseError const&) {
+    }
+    return chosen;
+}
+
+} // namespace
+
+command_line parse(int argc, char const* const* argv) {
+    choice chosen = look_ahead(argc, argv);
+    request asked;
+    asked.resume = chosen.resume;
+    if (!chosen.preset.empty())
+        asked.settings = preset_settings(chosen.preset);
+    else if (!chosen.environment.empty())
+        asked.settings = default_settings(chosen.environment);
+    asked.threads = std::max(1u, std::thread::hardware_concurrency());
+
+    CLI::App app("gmac-train trains an actor-critic agent with a distributional value.\n"
+                 "Begin with:  gmac-train --env classic/cart_pole\n"
+                 "The defaults below are those of the chosen --env or --preset; for Bullet they are the paper's.");
+    app.set_version_flag("--version", fmt::format("gmac {}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH));
+    add_choice(app, chosen);
+    app.add_option("--out", asked.out, "folder of the run; by default runs/ENV-ALGORITHM-SEED")->group("Run");
+    app.add_flag("--overwrite", asked.overwrite, "replaces a run that is in the folder already")->group("Run");
+    app.add_option("--threads", asked.threads, "the numbers of a run do not depend on it")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber)
+        ->group("Run");
+    app.add_option("--checkpoint-seconds", asked.checkpoint_seconds, "a checkpoint is written this often, and at the end")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber)
+        ->group("Run");
+    app.add_option("--evaluation-episodes", asked.evaluation_episodes, "played at the end with the most likely actions")
+        ->capture_default_str()
+        ->group("Run");
+    app.add_flag("!--no-pictures", asked.pictures, "draws nothing at the end")->group("Run");
+    std::vector<CLI::Option*> fields;
+    add_settings(app, asked.settings, fields);
+    try {
+        app.parse(argc, argv);
+    } catch (CLI::ParseError const& end) {
+        return {std::nullopt, app.exit(end)};
+    }
+
+    if (!chosen.resume.empty()) {
+        require(chosen.environment.empty() && chosen.algorithm.empty() && chosen.preset.empty() && asked.out.empty(),
+                "--resume goes on with the settings of the run: --env, --algorithm, --preset and --out do not go with it");
+        for (CLI::Option const* field : fields)
+            if (field->count() > 0) {
+                require(field->get_name() == "--frames",
+                        "--resume goes on with the settings of the run: {} does not go with it, only --frames does",
+                        field->get_name());
+                asked.frames = asked.settings.frames;
+            }
+        return {asked};
+    }
+    require(!chosen.environment.empty() || !chosen.preset.empty(),
+            "say what to train by --env NAME, --preset NAME or --resume FOLDER; environments are {}; presets are {}",
+            fmt::join(environment_names(), ", "), fmt::join(preset_names(), ", "));
+    require(chosen.environment.empty() || chosen.preset.empty() || chosen.environment == asked.settings.environment,
+            "the preset {} is for {}, not for {}", chosen.preset, asked.settings.environment, chosen.environment);
+    if (!chosen.algorithm.empty())
+        asked.settings.algorithm = chosen.algorithm;
+    require_known("algorithm", asked.settings.algorithm, algorithm_names());
+    require(asked.settings.environments > 0, "--envs is 0, but there must be at least one environment");
+    validate(asked.settings.agent);
+    if (asked.out.empty()) {
+        std::string name = asked.settings.environment;
+        std::ranges::replace(name, '/', '-');
+        asked.out = fmt::format("runs/{}-{}-{}", name, asked.settings.algorithm, asked.settings.seed);
+    }
+    return {asked};
+}
+
+} // namespace gmac::examples::train

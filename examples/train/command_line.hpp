@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "settings.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace gmac::examples::train {
+
+/// What the command line asks for. The settings decide what a run computes; the rest does not change its numbers.
+struct request {
+    train::settings settings;
+    std::filesystem::path out;
+    std::filesystem::path resume;
+    std::optional<std::uint64_t> frames; ///< given on the command line, for a resumed run
+    std::size_t threads = 1;
+    bool overwrite = false;
+    double checkpoint_seconds = 60.0;
+    std::size_t evaluation_episodes = 20;
+    bool pictures = true;
+};
+
+/// Either a request, or the exit code with which the program ends because help or an error was printed.
+struct command_line {
+    std::optional<request> asked;
+    int exit_code = 0;
+};
+
+/// Throws gmac::error for a name that is not known.
+[[nodiscard]] command_line parse(int argc, char const* const* argv);
+
+} // namespace gmac::examples::train
