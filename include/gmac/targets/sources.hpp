@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/view.hpp>
+
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+/// What SR(λ) takes fresh particles from: the value distributions of all states of a rollout, one a row. The states
+/// x_0 … x_T are rows 0 … (T + 1) E − 1, row t * E + e; the final observations of the truncated transitions follow, in
+/// the order of the transitions. The rows of x_0 are never used.
+namespace gmac::targets {
+
+/// Gaussian mixtures as a head gives them: weights, means and standard deviations, [rows, K] each. A fresh particle is a
+/// component, chosen with its weight as probability.
+template <class T>
+struct gaussian_source {
+    matrix_view<T const> weights{};
+    matrix_view<T const> means{};
+    matrix_view<T const> deviations{};
+};
+
+/// Point masses, [rows, N]: the quantiles or samples that a head gives. A fresh particle is one of them, chosen with
+/// its weight as probability; without weights all are equally likely.
+template <class T>
+struct dirac_source {
+    matrix_view<T const> values{};
+    matrix_view<T const> weights{};
+};
+
+/// Independent samples of each state's distribution, [rows, N], as an implicit quantile head gives them at N fractions
+/// that were drawn uniformly. They are random already: particle i is replaced by sample i mod N, without another draw.
+template <class T>
+struct sample_source {
+    matrix_view<T const> values{};
+};
+
+namespace detail {
+
+template <class Source>
+struct source_scalar;
+template <template <class> class Source, class T>
+struct source_scalar<Source<T>> {
+    using type = std::remove_const_t<T>;
+};
+
+template <class Source>
+concept particle_source = std::same_as<Source, gaussian_source<typename source_scalar<Source>::type>> ||
+                          std::same_as<Source, dirac_source<typename source_scalar<Source>::type>> ||
+                          std::same_as<Source, sample_source<typename source_scalar<Source>::type>>;
+
+template <class T>
+[[nodiscard]] constexpr matrix_view<T const> const& locations(gaussian_source<T> const& source) noexcept {
+    return source.means;
+}
+template <class T>
+[[nodiscard]] constexpr matrix_view<T const> const& locations(dirac_source<T> const& source) noexcept {
+    return source.values;
+}
+template <class T>
+[[nodiscard]] constexpr matrix_view<T const> const& locations(sample_source<T> const& source) noexcept {
+    return source.values;
+}
+
+/// Throws gmac::error unless the parts have one shape with this many rows.
+template <class Source>
+void require_source(Source const& source, std::size_t rows, std::string_view where) {
+    auto const& where_they_lie = locations(source);
+    std::size_t const count = where_they_lie.cols();
+    require(count > 0, "{}: the value distributions have no components", where);
+    if constexpr (requires { source.deviations; }) {
+        require_shape(source.means, rows, count, "the matrix of means", where);
+        require_shape(source.deviations, rows, count, "the matrix of deviations", where);
+        require_shape(source.weights, rows, count, "the matrix of weights", where);
+    } else {
+        require_shape(source.values, rows, count, "the matrix of values", where);
+        if constexpr (requires { source.weights; })
+            if (source.weights.data() != nullptr)
+                require_shape(source.weights, rows, count, "the matrix of weights", where);
+    }
+}
+
+/// The lowest and the highest number of some rows, or NaN in both if one is there.
+template <class T>
+struct extent {
+    T low, high;
+};
+
+template <std::floating_point T>
+[[nodiscard]] extent<T> extent_of(matrix_view<T const> const& matrix, std::size_t first_row,
+                                  std::size_t rows) noexcept {
+    using V = lanes::widest<T>;
+    constexpr std::size_t width = V::size;
+    T const start = matrix(first_row, 0);
+    V low(start), high(start), spoiled(T(0));
+    auto const take = [&](V const& x) {
+        low = xsimd::min(low, x);
+        high = xsimd::max(high, x);
+        spoiled += x * T(0); // NaN from the first number that is not finite, then for good
+    };
+    // A dense block is one long row.
+    bool const dense = matrix.dense();
+    std::size_t const lines = dense ? 1 : rows;
+    std::size_t const length = dense ? rows * matrix.cols() : matrix.cols();
+    alignas(64) std::array<T, width> part;
+    for (std::size_t line = 0; line < lines; ++line) {
+        vector_view<T const> const row(&matrix(first_row + line, 0), length, dense ? 1 : matrix.col_stride());
+        std::size_t i = 0;
+        if (row.stride() == 1)
+            for (; i + width <= length; i += width)
+                take(V::load_unaligned(&row[i]));
+        while (i < length) {
+            for (std::size_t lane = 0; lane < width; ++lane, i += i < length ? 1u : 0u)
+                part[lane] = i < length ? row[i] : start;
+            take(V::load_aligned(part.data()));
+        }
+    }
+    T const nothing = lanes::sum_lanes(spoiled);
+    T lowest = start;
+    T highest = start;
+    alignas(64) std::array<T, width> lows, highs;
+    low.store_aligned(lows.data());
+    high.store_aligned(highs.data());
+    for (std::size_t lane = 0; lane < width; ++lane) {
+        lowest = lows[lane] < lowest ? lows[lane] : lowest;
+        highest = highs[lane] > highest ? highs[lane] : highest;
+    }
+    return {lowest + nothing, highest + nothing};
+}
+
+/// Names the first number of the rows that breaks the rule.
+template <class T, class Allowed>
+[[noreturn]] void fail_at(matrix_view<T const> const& matrix, std::size_t first_row, std::size_t rows, Allowed allowed,
+                          std::string_view name, std::string_view rule, std::string_view where) {
+    for (std::size_t i = first_row; i < first_row + rows; ++i)
+        for (std::size_t k = 0; k < matrix.cols(); ++k)
+            if (!allowed(matrix(i, k)))
+                fail("{}: {} {} of row {} is {}, but must be {}", where, name, k, i, matrix(i, k), rule);
+    fail("{}: a {} is not {}", where, name, rule);
+}
+
+/// Throws gmac::error unless the weights of each of the rows are not negative and sum to one, to about half of the
+/// digits of T: rounding is forgiven, a forgotten softmax is not.
+template <std::floating_point T>
+void require_weights(matrix_view<T const> const& weights, std::size_t first_row, std::size_t rows,
+                     std::string_view where) {
+    if (!(extent_of(weights, first_row, rows).low >= T(0)))
+        fail_at(
+            weights, first_row, rows, [](T w) { return w >= T(0) && std::isfinite(w); }, "weight",
+            "finite and not negative", where);
+    using V = lanes::widest<T>;
+    constexpr std::size_t width = V::size;
+    T const tolerance = std::sqrt(std::numeric_limits<T>::epsilon());
+    for (std::size_t i = first_row; i < first_row + rows; i += width) {
+        std::size_t const count = (first_row + rows - i) < width ? first_row + rows - i : width;
+        V sum(T(0));
+        for (std::size_t k = 0; k < weights.cols(); ++k)
+            sum += lanes::load_rows<V>(weights, i, k, count);
+        if (lanes::any(lanes::abs(V(sum - T(1))) > V(tolerance))) [[unlikely]]
+            for (std::size_t row = i; row < i + count; ++row) {
+                T total = 0;
+                for (std::size_t k = 0; k < weights.cols(); ++k)
+                    total += weights(row, k);
+                require(std::abs(total - T(1)) <= tolerance, "{}: the weights of row {} sum to {}, but must sum to 1",
+                        where, row, total);
+            }
+    }
+}
+
+/// Throws gmac::error unless the distributions of some rows are distributions.
+template <class Source>
+void require_distributions(Source const& source, std::size_t first_row, std::size_t rows, std::string_view where) {
+    using T = typename source_scalar<Source>::type;
+    if (rows == 0)
+        return;
+    auto const finite = [](T x) { return std::isfinite(x); };
+    T const spoiled = extent_of(locations(source), first_row, rows).low;
+    if constexpr (requires { source.deviations; }) {
+        if (!finite(spoiled))
+            fail_at(source.means, first_row, rows, finite, "mean", "finite", where);
+        if (!(extent_of(source.deviations, first_row, rows).low >= T(0)))
+            fail_at(
+                source.deviations, first_row, rows, [](T x) { return x >= T(0) && std::isfinite(x); }, "deviation",
+                "finite and not negative", where);
+    } else if (!finite(spoiled)) {
+        fail_at(source.values, first_row, rows, finite, "value", "finite", where);
+    }
+    if constexpr (requires { source.weights; })
+        if (source.weights.data() != nullptr)
+            require_weights(source.weights, first_row, rows, where);
+}
+
+/// Chooses one of the components of a row: the inverse of their cumulative weights at word / 2^32. A component of
+/// weight zero is never chosen.
+template <std::floating_point T>
+class component_picker {
+public:
+    component_picker(vector_view<T const> const& weights, std::size_t count) noexcept
+        : weights_(weights), count_(count) {
+        for (std::size_t k = 0; k < weights_.size(); ++k)
+            total_ += weights_[k];
+    }
+
+    [[nodiscard]] std::size_t operator()(std::size_t /*particle*/, std::uint32_t word) const noexcept {
+        if (weights_.empty())
+            return static_cast<std::size_t>((static_cast<std::uint64_t>(word) * count_) >> 32u);
+        // At most 1 − 2^-24, so the product rounds to less than the total, where the loop must stop.
+        T const mark = static_cast<T>(word >> 8u) * T(0x1p-24) * total_;
+        T sum = 0;
+        std::size_t chosen = 0;
+        for (std::size_t k = 0; k < count_; ++k) {
+            sum += weights_[k];
+            chosen += static_cast<std::size_t>(mark >= sum);
+        }
+        return chosen;
+    }
+
+private:
+    vector_view<T const> weights_;
+    std::size_t count_;
+    T total_ = 0;
+};
+
+class sample_picker {
+public:
+    explicit sample_picker(std::size_t count) noexcept : count_(count) {}
+    [[nodiscard]] std::size_t operator()(std::size_t particle) const noexcept { return particle % count_; }
+
+private:
+    std::size_t count_;
+};
+
+template <class T>
+[[nodiscard]] component_picker<T> picker(gaussian_source<T> const& source, std::size_t row) noexcept {
+    return {source.weights.row(row), source.weights.cols()};
+}
+template <class T>
+[[nodiscard]] component_picker<T> picker(dirac_source<T> const& source, std::size_t row) noexcept {
+    return {source.weights.data() != nullptr ? source.weights.row(row) : vector_view<T const>(), source.values.cols()};
+}
+template <class T>
+[[nodiscard]] sample_picker picker(sample_source<T> const& source, std::size_t /*row*/) noexcept {
+    return sample_picker(source.values.cols());
+}
+
+} // namespace detail
+
+} // namespace gmac::targets
