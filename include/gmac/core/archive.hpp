@@ -55,20 +55,20 @@ public:
         requires std::is_arithmetic_v<T>
     void operator()(std::string_view name, std::span<T> values) {
         std::array<std::size_t, 1> const shape{values.size()};
-        array(prefix_ + std::string(name), element_type_of<T>(), shape, values.data());
+        array(full_name(name), element_type_of<T>(), shape, values.data());
     }
     template <class T>
         requires std::is_arithmetic_v<T>
     void operator()(std::string_view name, std::span<T> values, std::size_t rows, std::size_t cols) {
         std::array<std::size_t, 2> const shape{rows, cols};
-        array(prefix_ + std::string(name), element_type_of<T>(), shape, values.data());
+        array(full_name(name), element_type_of<T>(), shape, values.data());
     }
     template <class T>
         requires std::is_arithmetic_v<T>
     void operator()(std::string_view name, T& value) {
         (*this)(name, std::span<T>(&value, 1));
     }
-    void operator()(std::string_view name, std::vector<std::byte>& data) { bytes(prefix_ + std::string(name), data); }
+    void operator()(std::string_view name, std::vector<std::byte>& data) { bytes(full_name(name), data); }
 
     /// Puts `name` and a dot before every name visited inside `visit`.
     template <std::invocable Visit>
@@ -80,6 +80,13 @@ public:
     }
 
 private:
+    // Not prefix_ + std::string(name): GCC 12 warns of an overlap in it that cannot be (bug 105651).
+    [[nodiscard]] std::string full_name(std::string_view name) const {
+        std::string full = prefix_;
+        full += name;
+        return full;
+    }
+
     std::string prefix_;
 };
 
