@@ -7,6 +7,8 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/overlap.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/special.hpp>
+#include <gmac/core/tile.hpp>
 #include <gmac/core/view.hpp>

@@ -3,6 +3,10 @@
 
 // The environment concept, environments stepped together, wrappers.
 #include <gmac/environment/checks.hpp>
+#include <gmac/environment/clipped_rewards.hpp>
+#include <gmac/environment/decorator.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/normalized.hpp>
+#include <gmac/environment/running_statistics.hpp>
 #include <gmac/environment/time_limit.hpp>
 #include <gmac/environment/vector_environment.hpp>

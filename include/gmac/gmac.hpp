@@ -3,10 +3,13 @@
 
 // The whole library that needs only Eigen, xsimd and fmt. What needs more is included by name:
 // threads, checkpoints and the other backends.
+#include <gmac/agent.hpp>
 #include <gmac/backends/eigen.hpp>
 #include <gmac/core.hpp>
+#include <gmac/distributions.hpp>
 #include <gmac/environment.hpp>
 #include <gmac/heads.hpp>
+#include <gmac/losses.hpp>
 #include <gmac/nn.hpp>
 #include <gmac/targets.hpp>
 #include <gmac/version.hpp>

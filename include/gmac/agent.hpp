@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The actor-critic: rollouts, the PPO update, training, checkpoints.
+#include <gmac/agent/actor_critic.hpp>
+#include <gmac/agent/networks.hpp>
+#include <gmac/agent/options.hpp>
+#include <gmac/agent/policy.hpp>
+#include <gmac/agent/report.hpp>
+#include <gmac/agent/rollout.hpp>
+#include <gmac/agent/snapshot.hpp>
+#include <gmac/agent/surrogate.hpp>
+#include <gmac/agent/value_network.hpp>
+#include <gmac/agent/value_targets.hpp>
