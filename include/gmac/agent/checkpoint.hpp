@@ -40,6 +40,7 @@ inline constexpr std::uint64_t checkpoint_format_version = 1;
 struct checkpoint {
     checkpoint_metadata metadata;
     snapshot state;
+    std::string library_version{}; ///< of the gmac that wrote it; ignored when writing
 };
 
 namespace detail {
@@ -151,9 +152,10 @@ inline void write_checkpoint(std::filesystem::path const& path, checkpoint const
         tensors.push_back({std::move(one.name), *safetensors::element_type_named(one.dtype),
                            {one.shape.begin(), one.shape.end()}, {bytes.begin(), bytes.end()}});
     }
-    for (auto const* const key : {"crc32c", "format", "format_version"})
+    std::string version = header.strings["library_version"];
+    for (auto const* const key : {"crc32c", "format", "format_version", "library_version"})
         header.strings.erase(key);
-    return {std::move(header.strings), snapshot(std::move(tensors))};
+    return {std::move(header.strings), snapshot(std::move(tensors)), std::move(version)};
 }
 
 /// Reads and checks a whole checkpoint file. Throws gmac::error that names the file; the file is left as it was.
@@ -161,7 +163,7 @@ inline void write_checkpoint(std::filesystem::path const& path, checkpoint const
     return parse_checkpoint(read_file(path), "checkpoint " + path.string());
 }
 
-/// The strings of a checkpoint, `library_version` among them; the whole file is checked all the same.
+/// The strings that were given to save_checkpoint; the whole file is checked all the same.
 [[nodiscard]] inline checkpoint_metadata read_metadata(std::filesystem::path const& path) {
     return read_checkpoint(path).metadata;
 }

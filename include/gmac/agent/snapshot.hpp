@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,7 +65,12 @@ public:
     };
 
     snapshot() = default;
-    explicit snapshot(std::vector<tensor> tensors) : tensors_(std::move(tensors)) {}
+    /// Throws gmac::error if two tensors have one name.
+    explicit snapshot(std::vector<tensor> tensors) : tensors_(std::move(tensors)) {
+        std::set<std::string_view> names;
+        for (auto const& one : tensors_)
+            require(names.insert(one.name).second, "the state has two tensors of the name {}", one.name);
+    }
 
     /// Visits the state: `visit` is called once with a storing archive.
     /// Throws gmac::error if two tensors have one name.
@@ -129,13 +135,8 @@ private:
         void bytes(std::string const& name, std::vector<std::byte>& data) override {
             add({name, element_type::u8, {data.size()}, data, true});
         }
-        void add(tensor one) {
-            require(names.emplace(one.name, tensors.size()).second, "the state has two tensors of the name {}",
-                    one.name);
-            tensors.push_back(std::move(one));
-        }
+        void add(tensor one) { tensors.push_back(std::move(one)); }
         std::vector<tensor> tensors;
-        std::map<std::string, std::size_t> names;
     };
 
     struct player final : archive {
