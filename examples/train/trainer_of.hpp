@@ -64,7 +64,8 @@ private:
     [[nodiscard]] static actor_type make_actor(settings const& settings) {
         actor_type actor;
         if constexpr (std::same_as<actor_type, actors::diagonal_gaussian>) {
-            actor.state_dependent = settings.state_dependent_deviation;
+            actor.deviations = settings.state_dependent_deviation ? actors::deviation_model::state_dependent
+                                                                  : actors::deviation_model::state_independent;
             actor.floor = settings.deviation_floor;
             actor.initial_deviation = settings.initial_deviation;
         }

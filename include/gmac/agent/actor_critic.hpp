@@ -13,21 +13,26 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/nn/adam.hpp>
+#include <gmac/nn/gradient_norm.hpp>
 #include <gmac/nn/mlp.hpp>
-#include <gmac/nn/optimizer.hpp>
+#include <gmac/nn/rmsprop.hpp>
 #include <gmac/targets/gae.hpp>
 #include <gmac/targets/sr_lambda.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace gmac {
@@ -71,7 +76,7 @@ public:
           actor_(actor), head_(head), loss_(loss), size_(gmac::action_size(worlds.action_space())),
           networks_(std::move(trunk), actor_, head_, worlds.action_space(), options_),
           parameters_(networks_.parameter_count()), gradient_(networks_.parameter_count()),
-          optimiser_(parameters_.size(), options_),
+          optimiser_(make_optimiser(parameters_.size(), options_)),
           rollout_(options_.steps, worlds.size(), worlds.observation_size(), size_),
           targets_(head_, rule(), rollout_.rows(), all_rows()), outputs_(all_rows() * networks_.value_outputs()),
           values_(all_rows()), advantages_(rollout_.rows()), returns_(rollout_.rows()), order_(rollout_.rows()),
@@ -152,16 +157,18 @@ public:
                 state(name, parameters_.span().subspan(offset, rows * cols), rows, cols);
             });
         });
-        state.inside("optimiser", [&] { optimiser_.persist(state); });
+        state.inside("optimiser", [&] { std::visit([&](auto& rule) { rule.persist(state); }, optimiser_); });
         state.inside("episodes", [&] { episodes_.persist(state); });
         state("seed", seed_);
         state("frames", frames_);
         state("updates", updates_);
-        matrix_view<float> const now = rollout_.observations(0);
-        state("observations", std::span<float>(now.data(), now.rows() * now.cols()), now.rows(), now.cols());
         state.inside("environments", [&] { worlds_.persist(state); });
-        if (state.loading() && !worlds_.checkpointable())
-            worlds_.reset(now);
+        if (state.loading()) {
+            if (worlds_.checkpointable())
+                worlds_.observe(rollout_.observations(0));
+            else
+                worlds_.reset(rollout_.observations(0));
+        }
     }
 
 private:
@@ -183,6 +190,16 @@ private:
               log_probabilities(rows), log_probability_gradient(rows), entropies(rows), entropy_gradient(rows),
               advantages(rows), gradient(agent.parameters_.size()) {}
     };
+
+    using optimiser_type = std::variant<nn::adam<scalar>, nn::rmsprop<scalar>>;
+
+    static optimiser_type make_optimiser(std::size_t parameters, agent_options const& options) {
+        if (options.optimiser == optimiser_kind::adam)
+            return nn::adam<scalar>(parameters, {.learning_rate = options.learning_rate,
+                                                 .epsilon = options.optimiser_epsilon});
+        return nn::rmsprop<scalar>(parameters, {.learning_rate = options.learning_rate,
+                                                .epsilon = options.optimiser_epsilon});
+    }
 
     static agent_options checked(agent_options options) {
         validate(options);
@@ -334,12 +351,17 @@ private:
             report.entropy += part.entropy;
             loss += part.sums.loss + part.value_loss;
         }
-        double const norm = nn::clip_gradient_norm(gradient_.span(), max_gradient_norm());
+        double const norm = nn::clip_gradient_norm(gradient_.span(), static_cast<scalar>(max_gradient_norm()));
         require(std::isfinite(loss) && std::isfinite(norm),
                 "actor_critic: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite",
                 updates_, batch, loss / static_cast<double>(rows.size()), norm);
         report.gradient_norm += norm;
-        optimiser_.step(parameters_.span(), gradient_.span(), report.learning_rate);
+        std::visit(
+            [&](auto& rule) {
+                rule.set_learning_rate(report.learning_rate);
+                rule.step(parameters_.span(), std::span<scalar const>(gradient_.span()));
+            },
+            optimiser_);
     }
 
     /// Loss and gradient of the states `rows`, a part of a minibatch of `total` states; the part's gradient is that of
@@ -425,7 +447,7 @@ private:
     std::size_t size_;
     network_type networks_;
     buffer<scalar> parameters_, gradient_;
-    nn::optimizer<scalar> optimiser_;
+    optimiser_type optimiser_;
     rollout<scalar> rollout_;
     detail::value_targets<Loss::target, Head, scalar> targets_;
     buffer<scalar> outputs_, values_, advantages_, returns_;

@@ -82,7 +82,7 @@ template <class Policy>
     std::size_t const count = worlds.size();
     std::size_t const observed = worlds.observation_size();
     std::size_t const acted = action_size(worlds.action_space());
-    std::vector<float> observations(count * observed), finals(count * observed), actions(count * acted), rewards(count);
+    std::vector<float> observations(count * observed), actions(count * acted), rewards(count);
     std::vector<std::uint8_t> terminated(count), truncated(count), done(count);
     std::vector<double> returns(count);
     matrix_view<float> const seen(observations.data(), count, observed);
@@ -90,7 +90,7 @@ template <class Policy>
     worlds.reset(seen);
     for (std::size_t left = count; left > 0;) {
         policy.act(seen, chosen);
-        worlds.step(chosen, {seen, {finals.data(), count, observed}, rewards, terminated, truncated});
+        worlds.step(chosen, {seen, {}, rewards, terminated, truncated});
         for (finished_episode const& episode : worlds.finished())
             if (!done[episode.environment]) {
                 done[episode.environment] = 1;

@@ -48,7 +48,9 @@ public:
     }
     /// [T E, action size]
     [[nodiscard]] matrix_view<T const> actions() const noexcept { return {actions_.data(), rows(), action_size_}; }
+    /// [T E], of the actions as sampled
     [[nodiscard]] std::span<T> log_probabilities() noexcept { return log_probabilities_; }
+    [[nodiscard]] std::span<T const> log_probabilities() const noexcept { return log_probabilities_; }
     /// [T, E] each
     [[nodiscard]] matrix_view<T const> rewards() const noexcept { return {rewards_.data(), steps_, environments_}; }
     [[nodiscard]] matrix_view<std::uint8_t const> terminated() const noexcept {

@@ -56,6 +56,11 @@ private:
     buffer<T> returns_;
 };
 
+template <class T>
+struct clipped_returns {
+    vector_view<T const> returns, old_values;
+};
+
 template <class Head, class T>
 class value_targets<targets::kind::clipped_returns, Head, T> {
 public:
@@ -70,7 +75,7 @@ public:
         std::ranges::copy(source.returns, returns_.data());
         std::copy_n(source.values.data(), old_values_.size(), old_values_.data());
     }
-    [[nodiscard]] targets::clipped_returns<T const> take(std::span<std::uint32_t const> rows, batch& to) const noexcept {
+    [[nodiscard]] clipped_returns<T> take(std::span<std::uint32_t const> rows, batch& to) const noexcept {
         gather(rows, returns_.data(), 1, to.returns.data());
         gather(rows, old_values_.data(), 1, to.old_values.data());
         return {vector_view<T const>(to.returns.data(), rows.size()),

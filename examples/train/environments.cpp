@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "environments.hpp"
+
+#include "settings.hpp"
+
+#include <gmac/core/error.hpp>
+#include <gmac/environment/vector_environment.hpp>
+
+#include "classic/cart_pole.hpp"
+#include "classic/pendulum.hpp"
+#if defined(GMAC_TRAIN_WITH_BULLET)
+#include "bullet/locomotion.hpp"
+#include "bullet/robots.hpp"
+#endif
+
+namespace gmac::examples::train {
+
+namespace {
+
+std::unique_ptr<environment_batch> make_robots([[maybe_unused]] std::string const& robot,
+                                               [[maybe_unused]] std::size_t count, [[maybe_unused]] std::uint64_t seed,
+                                               [[maybe_unused]] executor& tasks) {
+#if defined(GMAC_TRAIN_WITH_BULLET)
+    bullet::robot const& table = bullet::find_robot(robot);
+    return std::make_unique<vector_environment<bullet::locomotion>>(
+        count, seed, [&table](std::size_t) { return bullet::locomotion(table); }, &tasks);
+#else
+    fail("bullet/{} needs the Bullet library, which was missing when this program was built; install libbullet-dev and "
+         "configure again",
+         robot);
+#endif
+}
+
+} // namespace
+
+std::unique_ptr<environment_batch> make_environments(std::string const& name, std::size_t count, std::uint64_t seed,
+                                                     executor& tasks) {
+    require_known("environment", name, environment_names());
+    if (name == "classic/cart_pole")
+        return std::make_unique<vector_environment<classic::cart_pole>>(count, seed, &tasks);
+    if (name == "classic/pendulum")
+        return std::make_unique<vector_environment<classic::pendulum>>(count, seed, &tasks);
+    return make_robots(name.substr(name.find('/') + 1), count, seed, tasks);
+}
+
+} // namespace gmac::examples::train
