@@ -174,9 +174,8 @@ TEST_CASE("what the format cannot hold is refused before anything is written") {
     auto const path = folder / "checkpoint.safetensors";
     float value = 1.0f;
     auto const named = [&](std::string const& name) {
-        return test::message_of([&] {
-            gmac::save_checkpoint(path, {}, [&](gmac::archive& state) { state(name, value); });
-        });
+        return test::message_of(
+            [&] { gmac::save_checkpoint(path, {}, [&](gmac::archive& state) { state(name, value); }); });
     };
     CHECK(test::contains(named("__metadata__"), "no tensor may have the name __metadata__"));
     CHECK(test::contains(named("bad \xff name"), "is not UTF-8"));

@@ -73,8 +73,9 @@ TEST_CASE("a mismatch is named with both shapes, and nothing is loaded") {
     state.third_name = "fourth";
     CHECK(test::contains(file.refusal(state), "missing: fourth; wanted by nothing: third"));
     state.second.resize(4);
-    CHECK(test::contains(file.refusal(state), "second is F64 [2, 3] but must be F64 [2, 2]; missing: fourth; wanted by "
-                                              "nothing: third"));
+    CHECK(test::contains(file.refusal(state),
+                         "second is F64 [2, 3] but must be F64 [2, 2]; missing: fourth; wanted by "
+                         "nothing: third"));
 }
 
 TEST_CASE("bytes may change their number, arrays may not") {

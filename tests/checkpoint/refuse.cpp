@@ -70,8 +70,8 @@ TEST_CASE("a foreign file is called one") {
 
 TEST_CASE("a newer checkpoint is refused by its version, whatever else it holds") {
     auto const of_version = [](std::string const& version) {
-        return refusal(test::file_of(test::gmac_header(R"("x":{"dtype":"F4","shape":[2],"data_offsets":[0,1]})", version),
-                                     "x"));
+        return refusal(
+            test::file_of(test::gmac_header(R"("x":{"dtype":"F4","shape":[2],"data_offsets":[0,1]})", version), "x"));
     };
     auto const message = of_version("2");
     CHECK(test::contains(message, "format version 2 (written by gmac 0.1.0)"));
@@ -96,7 +96,8 @@ TEST_CASE("a header of the wrong form is refused at the first thing that does no
     CHECK(test::contains(header(R"({"x":null})"), "it has null as the value of \"x\""));
     CHECK(test::contains(header(R"({"x":{"dtype":true}})"), "a boolean in dtype of tensor \"x\""));
     CHECK(test::contains(header(R"({"x":{"dtype":"U8","dtype":"U8"}})"), "\"x\" has \"dtype\" twice"));
-    CHECK(test::contains(header(R"({"x":{"dtype":"U8","shape":[1]}})"), "has not all of dtype, shape and data_offsets"));
+    CHECK(
+        test::contains(header(R"({"x":{"dtype":"U8","shape":[1]}})"), "has not all of dtype, shape and data_offsets"));
     CHECK(test::contains(header(R"({"x":{"shape":[-1]}})"), "a negative number in shape"));
     CHECK(test::contains(header(R"({"x":{"shape":[1.0]}})"), "not whole or too large in shape"));
     CHECK(test::contains(header(R"({"x":{"shape":[99999999999999999999]}})"), "not whole or too large in shape"));
@@ -118,7 +119,8 @@ TEST_CASE("tensors must have the size of their shape and fill the data") {
     CHECK(one("F32", "[]", "[0,4]", "abcd").empty());
     CHECK(one("F32", "[3,0]", "[0,0]", "").empty());
     CHECK(one("F32", "[18446744073709551615,18446744073709551615,0]", "[0,0]", "").empty());
-    CHECK(test::contains(one("F32", "[2]", "[0,4]", "abcd"), "\"x\" has 4 bytes, but its shape and type need more than 4"));
+    CHECK(test::contains(one("F32", "[2]", "[0,4]", "abcd"),
+                         "\"x\" has 4 bytes, but its shape and type need more than 4"));
     CHECK(test::contains(one("U8", "[2]", "[0,4]", "abcd"), "\"x\" has 4 bytes, but its shape and type need 2"));
     CHECK(test::contains(one("F64", "[2305843009213693952]", "[0,0]", ""), "need more than 0"));
     CHECK(test::contains(one("U8", "[4294967296,4294967296]", "[0,0]", ""), "need more than 0"));
@@ -138,7 +140,8 @@ TEST_CASE("tensors must have the size of their shape and fill the data") {
 TEST_CASE("a checkpoint without its checksum in the right place is refused") {
     auto const without = test::file_of(R"({"__metadata__":{"format":"gmac","format_version":"1"}})", "");
     CHECK(test::contains(refusal(without), "must begin with the checksum"));
-    auto const moved = test::file_of(R"({"__metadata__":{"format":"gmac","format_version":"1","crc32c":"00000000"}})", "");
+    auto const moved =
+        test::file_of(R"({"__metadata__":{"format":"gmac","format_version":"1","crc32c":"00000000"}})", "");
     CHECK(test::contains(refusal(moved), "must begin with the checksum"));
     auto const cut = test::file_of(R"({"__metadata__":{"crc32c":"00","format":"gmac","format_version":"1"}})", "");
     CHECK(test::contains(refusal(cut), "must begin with the checksum"));

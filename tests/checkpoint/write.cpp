@@ -85,8 +85,9 @@ TEST_CASE("a full disk is a clear error, and the old checkpoint stays") {
             return false;
         auto const old = test::slurp(path);
         auto const message = save(path, many);
-        bool const good = test::contains(message, path.string()) && test::contains(message, "No space left on device") &&
-                          test::slurp(path) == old && folder.files() == 1;
+        bool const good = test::contains(message, path.string()) &&
+                          test::contains(message, "No space left on device") && test::slurp(path) == old &&
+                          folder.files() == 1;
         return good && save(path, numbers).empty();
     };
     CHECK(in_child([&] {

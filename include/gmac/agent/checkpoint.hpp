@@ -68,9 +68,10 @@ inline constexpr std::size_t checksum_place = 8 + checksum_key.size();
 /// Says what a file is that is not a gmac checkpoint, or is one of a newer version.
 inline void require_own_format(checkpoint_metadata const& metadata, std::string_view where) {
     auto const format = metadata.find("format");
-    require(format != metadata.end() && format->second == "gmac",
-            "{}: this safetensors file is not a gmac checkpoint: \"format\" in its metadata is {}, but must be \"gmac\"",
-            where, format == metadata.end() ? "missing" : safetensors::in_quotes(format->second));
+    require(
+        format != metadata.end() && format->second == "gmac",
+        "{}: this safetensors file is not a gmac checkpoint: \"format\" in its metadata is {}, but must be \"gmac\"",
+        where, format == metadata.end() ? "missing" : safetensors::in_quotes(format->second));
     auto const stored = metadata.find("format_version");
     std::uint64_t version = 0;
     if (stored != metadata.end()) {
@@ -94,11 +95,12 @@ inline void require_own_format(checkpoint_metadata const& metadata, std::string_
 /// Writes a checkpoint. Whatever happens, `path` is afterwards either wholly the new file or what it was before.
 /// Throws gmac::error that names the path and what the system said.
 inline void write_checkpoint(std::filesystem::path const& path, checkpoint const& contents) {
-    std::vector<std::pair<std::string, std::string>> strings{
-        {"crc32c", std::string(detail::no_checksum)},
-        {"format", "gmac"},
-        {"format_version", std::to_string(checkpoint_format_version)},
-        {"library_version", fmt::format("{}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH)}};
+    std::vector<std::pair<std::string, std::string>> strings;
+    strings.emplace_back("crc32c", detail::no_checksum);
+    strings.emplace_back("format", "gmac");
+    strings.emplace_back("format_version", std::to_string(checkpoint_format_version));
+    strings.emplace_back("library_version",
+                         fmt::format("{}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH));
     for (auto const& [key, value] : strings)
         require(!contents.metadata.contains(key), "checkpoint {}: the metadata key {} belongs to the format",
                 path.string(), key);
@@ -117,15 +119,19 @@ inline void write_checkpoint(std::filesystem::path const& path, checkpoint const
 /// safetensors file and one of gmac, that its version is known, its checksum, its length, and that the tensors fill it
 /// without overlap or hole. Throws gmac::error that says what is wrong and what would be right.
 [[nodiscard]] inline checkpoint parse_checkpoint(std::span<std::byte const> file, std::string_view where) {
-    require(file.size() >= 8, "{}: it has {} bytes, but a safetensors file has at least 8: it is truncated or no "
-            "checkpoint", where, file.size());
+    require(file.size() >= 8,
+            "{}: it has {} bytes, but a safetensors file has at least 8: it is truncated or no "
+            "checkpoint",
+            where, file.size());
     std::uint64_t length = 0;
     std::memcpy(&length, file.data(), sizeof length);
     require(length <= safetensors::max_header_size,
-            "{}: the header would have {} bytes, but at most {} are allowed: this is no safetensors file", where, length,
-            safetensors::max_header_size);
-    require(length <= file.size() - 8, "{}: the header would end at byte {}, but the file has {} bytes: it is truncated "
-            "or no checkpoint", where, 8 + length, file.size());
+            "{}: the header would have {} bytes, but at most {} are allowed: this is no safetensors file", where,
+            length, safetensors::max_header_size);
+    require(length <= file.size() - 8,
+            "{}: the header would end at byte {}, but the file has {} bytes: it is truncated "
+            "or no checkpoint",
+            where, 8 + length, file.size());
     auto const head = file.first(8 + static_cast<std::size_t>(length));
     auto const data = file.subspan(head.size());
     std::string_view const text(reinterpret_cast<char const*>(head.data()) + 8, head.size() - 8);
@@ -138,8 +144,10 @@ inline void write_checkpoint(std::filesystem::path const& path, checkpoint const
     std::uint64_t described = 0;
     for (auto const& tensor : header.tensors)
         described = tensor.end > described ? tensor.end : described;
-    require(described == data.size(), "{}: there are {} bytes of tensors, but the header describes {}: the checkpoint is "
-            "{}", where, data.size(), described, data.size() < described ? "truncated" : "corrupted");
+    require(described == data.size(),
+            "{}: there are {} bytes of tensors, but the header describes {}: the checkpoint is "
+            "{}",
+            where, data.size(), described, data.size() < described ? "truncated" : "corrupted");
     auto const checksum = detail::checksum_of(head, std::span(&data, 1));
     require(header.strings["crc32c"] == checksum, "{}: the checksum is {}, but must be {}: the checkpoint is corrupted",
             where, checksum, safetensors::in_quotes(header.strings["crc32c"]));
@@ -148,9 +156,12 @@ inline void write_checkpoint(std::filesystem::path const& path, checkpoint const
     std::vector<snapshot::tensor> tensors;
     tensors.reserve(header.tensors.size());
     for (auto& one : header.tensors) {
-        auto const bytes = data.subspan(static_cast<std::size_t>(one.begin), static_cast<std::size_t>(one.end - one.begin));
-        tensors.push_back({std::move(one.name), *safetensors::element_type_named(one.dtype),
-                           {one.shape.begin(), one.shape.end()}, {bytes.begin(), bytes.end()}});
+        auto const bytes =
+            data.subspan(static_cast<std::size_t>(one.begin), static_cast<std::size_t>(one.end - one.begin));
+        tensors.push_back({std::move(one.name),
+                           *safetensors::element_type_named(one.dtype),
+                           {one.shape.begin(), one.shape.end()},
+                           {bytes.begin(), bytes.end()}});
     }
     std::string version = header.strings["library_version"];
     for (auto const* const key : {"crc32c", "format", "format_version", "library_version"})
@@ -202,8 +213,7 @@ void load_checkpoint(checkpoint const& contents, std::string_view where, Visit&&
 /// Reads, checks and loads a checkpoint file, and returns its strings. Throws gmac::error; state and file are then what
 /// they were.
 template <std::invocable<archive&> Visit>
-checkpoint_metadata load_checkpoint(std::filesystem::path const& path, Visit&& visit,
-                                    unasked rest = unasked::refuse) {
+checkpoint_metadata load_checkpoint(std::filesystem::path const& path, Visit&& visit, unasked rest = unasked::refuse) {
     checkpoint contents = read_checkpoint(path);
     load_checkpoint(contents, "checkpoint " + path.string(), visit, rest);
     return std::move(contents.metadata);

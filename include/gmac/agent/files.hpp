@@ -91,7 +91,7 @@ class partial_file {
 public:
     explicit partial_file(std::filesystem::path target)
         : target_(std::move(target)), path_(target_.string() + ".partial") {
-        // The one who held the lock may have renamed its file meanwhile: then what we opened is not at `path_` any more.
+        // Who held the lock may have renamed its file meanwhile: then what we opened is not at `path_` any more.
         for (int attempt = 0; attempt < 16 && !file_.open(); ++attempt) {
             file_ = descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
             if (!file_.open())

@@ -27,8 +27,9 @@
 /// spaces; the tensors' bytes, row-major and little endian, without overlap or hole.
 namespace gmac::safetensors {
 
-static_assert(std::endian::native == std::endian::little, "safetensors files are little endian: a big-endian machine "
-                                                          "would have to swap the bytes, which this code does not");
+static_assert(std::endian::native == std::endian::little,
+              "safetensors files are little endian: a big-endian machine "
+              "would have to swap the bytes, which this code does not");
 
 /// The format's own limit of the header, in bytes.
 inline constexpr std::size_t max_header_size = 100'000'000;
@@ -228,8 +229,8 @@ inline void check_layout(header& described, std::uint64_t data_size, std::string
         for (std::uint64_t const extent : tensor.shape)
             if (!empty && size <= data_size) // beyond, the product could overflow, and it is too large anyway
                 size = extent > data_size ? data_size + 1 : size * extent;
-        require(size == tensor.end - tensor.begin, "{}: tensor {} has {} bytes, but its shape and type need {}{}", where,
-                in_quotes(tensor.name), tensor.end - tensor.begin, size > data_size ? "more than " : "",
+        require(size == tensor.end - tensor.begin, "{}: tensor {} has {} bytes, but its shape and type need {}{}",
+                where, in_quotes(tensor.name), tensor.end - tensor.begin, size > data_size ? "more than " : "",
                 size > data_size ? data_size : size);
     }
     require(place == data_size, "{}: the tensors end at byte {}, but there are {} bytes of data", where, place,

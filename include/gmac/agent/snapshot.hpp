@@ -21,12 +21,15 @@ namespace gmac {
 /// How many bytes one element takes.
 [[nodiscard]] constexpr std::size_t size_of(element_type type) noexcept {
     switch (type) {
-    case element_type::u8: return 1;
+    case element_type::u8:
+        return 1;
     case element_type::i32:
-    case element_type::f32: return 4;
+    case element_type::f32:
+        return 4;
     case element_type::i64:
     case element_type::u64:
-    case element_type::f64: return 8;
+    case element_type::f64:
+        return 8;
     }
     return 0;
 }
@@ -34,12 +37,18 @@ namespace gmac {
 /// The name of an element type in the safetensors format.
 [[nodiscard]] constexpr std::string_view name_of(element_type type) noexcept {
     switch (type) {
-    case element_type::u8: return "U8";
-    case element_type::i32: return "I32";
-    case element_type::i64: return "I64";
-    case element_type::u64: return "U64";
-    case element_type::f32: return "F32";
-    case element_type::f64: return "F64";
+    case element_type::u8:
+        return "U8";
+    case element_type::i32:
+        return "I32";
+    case element_type::i64:
+        return "I64";
+    case element_type::u64:
+        return "U64";
+    case element_type::f32:
+        return "F32";
+    case element_type::f64:
+        return "F64";
     }
     return "";
 }
@@ -94,8 +103,9 @@ public:
     /// for each the same element type and shape. `where` begins the message.
     void require_fits(snapshot const& target, unasked rest, std::string_view where) const;
 
-    /// Puts the stored values back: `visit` is called once with a loading archive. If it throws, what was visited before
-    /// is loaded already; `snapshot::of` and `require_fits` beforehand find every mismatch without touching the state.
+    /// Puts the stored values back: `visit` is called once with a loading archive. If it throws, what was visited
+    /// before is loaded already; `snapshot::of` and `require_fits` beforehand find every mismatch without touching the
+    /// state.
     template <std::invocable<archive&> Visit>
     void restore(Visit&& visit, unasked rest = unasked::refuse, std::string_view where = "snapshot") const {
         player plays(*this, where);
@@ -129,8 +139,10 @@ private:
             for (std::size_t const extent : shape)
                 size *= extent;
             auto const* const first = static_cast<std::byte const*>(data);
-            add({name, type, {shape.begin(), shape.end()}, size == 0 ? std::vector<std::byte>()
-                                                                     : std::vector<std::byte>(first, first + size)});
+            add({name,
+                 type,
+                 {shape.begin(), shape.end()},
+                 size == 0 ? std::vector<std::byte>() : std::vector<std::byte>(first, first + size)});
         }
         void bytes(std::string const& name, std::vector<std::byte>& data) override {
             add({name, element_type::u8, {data.size()}, data, true});
@@ -213,8 +225,8 @@ inline void snapshot::require_fits(snapshot const& target, unasked rest, std::st
             continue;
         }
         tensor const& have = tensors_[at->second];
-        bool const fits = have.type == want.type &&
-                          (want.resizable ? have.shape.size() == 1 : have.shape == want.shape);
+        bool const fits =
+            have.type == want.type && (want.resizable ? have.shape.size() == 1 : have.shape == want.shape);
         if (!fits)
             different.add(want.name + " is " + describe(have.type, have.shape) + " but must be " +
                           (want.resizable ? std::string("U8 [any number]") : describe(want.type, want.shape)));
@@ -225,8 +237,8 @@ inline void snapshot::require_fits(snapshot const& target, unasked rest, std::st
     if (missing.empty() && extra.empty() && different.empty())
         return;
     std::string message;
-    for (auto const& [list, what] : {std::pair(&different, "of another type or shape: "), std::pair(&missing, "missing: "),
-                                     std::pair(&extra, "wanted by nothing: ")})
+    for (auto const& [list, what] : {std::pair(&different, "of another type or shape: "),
+                                     std::pair(&missing, "missing: "), std::pair(&extra, "wanted by nothing: ")})
         if (!list->empty())
             message += (message.empty() ? "" : "; ") + std::string(what) + list->text();
     fail("{}: its tensors are not those of the state to be loaded ({})", where, message);
