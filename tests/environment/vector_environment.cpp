@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of environments: resets, final observations, sums, strides, streams, checkpoints, allocations.
+#include "support/allocation_counter.hpp"
+#include "support/catch.hpp"
+#include "support/memory_archive.hpp"
+
+#include "../../examples/classic/cart_pole.hpp"
+#include "worlds.hpp"
+
+#include <gmac/environment/clipped_rewards.hpp>
+#include <gmac/environment/vector_environment.hpp>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using gmac::vector_environment;
+using worlds::buffers;
+using worlds::counting;
+using worlds::walk;
+
+TEST_CASE("an episode that ends is followed by a new one, and its final observation is kept") {
+    // Environment i begins with episode i + 1 of 3 + i steps; odd episodes are truncated, even ones terminated.
+    vector_environment batch(2, 1, [](std::size_t i) { return counting{.first_episode = i}; });
+    buffers b(batch);
+    batch.reset(b.observation_view());
+    CHECK(b.observations == std::vector<float>{1, 0, 2, 0});
+    b.actions = {1, 2};
+    b.step(batch);
+    b.step(batch);
+    CHECK(b.observations == std::vector<float>{1, 2, 2, 2});
+    CHECK(b.rewards == std::vector<float>{12.5f, 23.0f});
+    CHECK(b.terminated == std::vector<std::uint8_t>{0, 0});
+    CHECK(b.truncated == std::vector<std::uint8_t>{0, 0});
+    CHECK(b.finals == std::vector<float>{-7, -7, -7, -7});
+    CHECK(batch.finished().empty());
+
+    b.step(batch); // the third step ends environment 0's first episode
+    CHECK(b.observations == std::vector<float>{2, 0, 2, 3});
+    CHECK(b.finals == std::vector<float>{1, 3, -7, -7});
+    CHECK(b.rewards == std::vector<float>{13.5f, 24.0f});
+    CHECK(b.terminated == std::vector<std::uint8_t>{0, 0});
+    CHECK(b.truncated == std::vector<std::uint8_t>{1, 0});
+    REQUIRE(batch.finished().size() == 1);
+    CHECK(batch.finished()[0].environment == 0);
+    CHECK(batch.finished()[0].length == 3);
+    CHECK(batch.finished()[0].reward_sum == 11.5 + 12.5 + 13.5);
+
+    b.step(batch); // the fourth ends environment 1's
+    CHECK(b.observations == std::vector<float>{2, 1, 3, 0});
+    CHECK(b.finals == std::vector<float>{1, 3, 2, 4});
+    CHECK(b.terminated == std::vector<std::uint8_t>{0, 1});
+    CHECK(b.truncated == std::vector<std::uint8_t>{0, 0});
+    REQUIRE(batch.finished().size() == 1);
+    CHECK(batch.finished()[0].environment == 1);
+    CHECK(batch.finished()[0].length == 4);
+    CHECK(batch.finished()[0].reward_sum == 22.0 + 23.0 + 24.0 + 25.0);
+}
+
+TEST_CASE("episodes that end in the same step are reported in the order of their environments") {
+    vector_environment<counting> batch(5, 1);
+    buffers b(batch);
+    batch.reset(b.observation_view());
+    for (int i = 0; i < 3; ++i)
+        b.step(batch);
+    REQUIRE(batch.finished().size() == 5);
+    for (std::size_t i = 0; i < 5; ++i)
+        CHECK(batch.finished()[i].environment == i);
+    b.step(batch);
+    CHECK(batch.finished().empty());
+}
+
+TEST_CASE("reset in the middle of an episode drops it") {
+    vector_environment<counting> batch(1, 1);
+    buffers b(batch);
+    batch.reset(b.observation_view());
+    b.step(batch);
+    batch.reset(b.observation_view());
+    CHECK(b.observations == std::vector<float>{2, 0});
+    for (int i = 0; i < 4; ++i)
+        b.step(batch);
+    REQUIRE(batch.finished().size() == 1);
+    CHECK(batch.finished()[0].length == 4);
+    CHECK(batch.finished()[0].reward_sum == 21.0 + 22.0 + 23.0 + 24.0);
+}
+
+TEST_CASE("termination wins over truncation") {
+    vector_environment batch(1, 1, [](std::size_t) {
+        return worlds::faulty{.kind = worlds::faulty::fault::both_flags, .when = 2};
+    });
+    buffers b(batch);
+    batch.reset(b.observation_view());
+    b.step(batch);
+    CHECK((b.terminated[0] == 0 && b.truncated[0] == 0));
+    b.step(batch);
+    CHECK((b.terminated[0] == 1 && b.truncated[0] == 0));
+    CHECK(b.finals[0] == 2.0f);
+    CHECK(b.observations[0] == 0.0f);
+}
+
+TEST_CASE("observations, final observations and actions may have any strides") {
+    vector_environment<walk> plain(3, 9), strided(3, 9);
+    buffers p(plain), s(strided);
+    std::vector<float> columns(9), wide(3 * 7, -7.0f), actions(6 * 2);
+    gmac::matrix_view<float> const by_column(columns.data(), 3, 3, 1, 3);
+    gmac::matrix_view<float> const spread(wide.data(), 3, 3, 7, 2);
+    plain.reset(p.observation_view());
+    strided.reset(by_column);
+    std::size_t ends = 0;
+    for (int step = 0; step < 30; ++step) {
+        for (std::size_t i = 0; i < 6; ++i) {
+            p.actions[i] = 0.01f * static_cast<float>(i) - 0.02f;
+            actions[2 * i] = p.actions[i];
+        }
+        p.step(plain);
+        strided.step(gmac::matrix_view<float const>(actions.data(), 3, 2, 4, 2),
+                     {by_column, spread, s.rewards, s.terminated, s.truncated});
+        CHECK(p.rewards == s.rewards);
+        for (std::size_t i = 0; i < 3; ++i) {
+            for (std::size_t j = 0; j < 3; ++j) {
+                CHECK(p.observations[3 * i + j] == by_column(i, j));
+                CHECK(p.finals[3 * i + j] == spread(i, j));
+            }
+        }
+        ends += plain.finished().size();
+    }
+    CHECK(ends > 5);
+}
+
+TEST_CASE("actions may lie in the memory of the observations") {
+    vector_environment<counting> plain(4, 9), aliased(4, 9);
+    buffers p(plain), a(aliased);
+    plain.reset(p.observation_view());
+    aliased.reset(a.observation_view());
+    for (int step = 0; step < 3; ++step) {
+        for (std::size_t i = 0; i < 4; ++i) {
+            p.actions[i] = static_cast<float>(i % 3);
+            a.observations[i] = p.actions[i];
+        }
+        p.step(plain);
+        aliased.step({a.observations.data(), 4, 1}, a.result());
+        CHECK(p.rewards == a.rewards);
+        CHECK(p.observations == a.observations);
+    }
+}
+
+TEST_CASE("final observations are optional") {
+    vector_environment<counting> batch(1, 1);
+    buffers b(batch);
+    batch.reset(b.observation_view());
+    for (int i = 0; i < 3; ++i)
+        batch.step(b.action_view(), {b.observation_view(), {}, b.rewards, b.terminated, b.truncated});
+    CHECK(b.truncated[0] == 1);
+    CHECK(b.observations == std::vector<float>{2, 0});
+}
+
+TEST_CASE("an environment's stream depends on the seed and its index alone") {
+    vector_environment<walk> few(2, 5), many(6, 5), other(2, 6);
+    buffers f(few), m(many), o(other);
+    few.reset(f.observation_view());
+    many.reset(m.observation_view());
+    other.reset(o.observation_view());
+    for (int step = 0; step < 40; ++step) {
+        f.step(few);
+        m.step(many);
+        o.step(other);
+        for (std::size_t j = 0; j < 6; ++j) {
+            CHECK(f.observations[j] == m.observations[j]);
+            CHECK(f.observations[j] != o.observations[j]);
+        }
+        CHECK(f.observations[0] != f.observations[3]);
+    }
+    // The stream is the documented one.
+    auto random = gmac::stream_for(5, gmac::stream_purpose::environment, 1);
+    vector_environment<walk> fresh(2, 5);
+    fresh.reset(f.observation_view());
+    CHECK(f.observations[3] == static_cast<float>(random.normal<double>()));
+}
+
+TEST_CASE("observe gives the observations of the last step once more") {
+    vector_environment<walk> batch(3, 5);
+    buffers b(batch), again(batch);
+    batch.reset(b.observation_view());
+    for (int step = 0; step < 20; ++step) {
+        batch.observe(again.observation_view());
+        CHECK(again.observations == b.observations);
+        b.step(batch);
+    }
+}
+
+template <class E>
+void check_resume(std::size_t steps) {
+    vector_environment<E> first(4, 77);
+    buffers b(first);
+    first.reset(b.observation_view());
+    for (std::size_t i = 0; i < steps; ++i)
+        b.step(first);
+    gmac::testing::memory_archive saved;
+    first.persist(saved);
+    saved.rewind();
+
+    vector_environment<E> second(4, 78);
+    buffers c(second);
+    second.persist(saved);
+    second.observe(c.observation_view());
+    CHECK(b.observations == c.observations);
+    std::size_t ends = 0;
+    for (int i = 0; i < 200; ++i) {
+        for (std::size_t j = 0; j < b.actions.size(); ++j)
+            b.actions[j] = c.actions[j] = static_cast<float>((i + static_cast<int>(j)) % 2) * 0.5f * (b.action_width == 1 ? 2.0f : 1.0f);
+        b.step(first);
+        c.step(second);
+        REQUIRE(b.observations == c.observations);
+        REQUIRE(b.rewards == c.rewards);
+        REQUIRE(b.terminated == c.terminated);
+        REQUIRE(b.truncated == c.truncated);
+        REQUIRE(first.finished().size() == second.finished().size());
+        for (std::size_t k = 0; k < first.finished().size(); ++k) {
+            CHECK(first.finished()[k].reward_sum == second.finished()[k].reward_sum);
+            CHECK(first.finished()[k].length == second.finished()[k].length);
+            CHECK(first.finished()[k].environment == second.finished()[k].environment);
+        }
+        ends += first.finished().size();
+    }
+    CHECK(ends > 4);
+    gmac::testing::memory_archive a, d;
+    first.persist(a);
+    second.persist(d);
+    CHECK(a == d);
+}
+
+TEST_CASE("a restored batch goes on bit for bit in the middle of its episodes") {
+    check_resume<walk>(7);
+    check_resume<classic::cart_pole>(11);
+}
+
+TEST_CASE("a batch that cannot be stored says so, and starts anew after loading with its streams where they were") {
+    struct forgetful : walk {
+        void persist() = delete;
+    };
+    STATIC_REQUIRE_FALSE(gmac::checkpointable_environment<forgetful>);
+    vector_environment<forgetful> first(2, 3), second(2, 4);
+    CHECK_FALSE(first.checkpointable());
+    CHECK(vector_environment<walk>(2, 3).checkpointable());
+    buffers b(first), c(second);
+    first.reset(b.observation_view());
+    second.reset(c.observation_view());
+    for (int i = 0; i < 5; ++i)
+        b.step(first);
+    gmac::testing::memory_archive saved;
+    first.persist(saved);
+    saved.rewind();
+    second.persist(saved);
+    CHECK(worlds::message_of([&] { c.step(second); }).find("reset has to be called first") != std::string::npos);
+    first.reset(b.observation_view());
+    second.reset(c.observation_view());
+    CHECK(b.observations == c.observations);
+    b.step(first);
+    c.step(second);
+    CHECK(b.observations == c.observations);
+}
+
+TEST_CASE("a checkpoint of another number of environments is refused") {
+    vector_environment<walk> three(3, 1), two(2, 1);
+    buffers b(three);
+    three.reset(b.observation_view());
+    gmac::testing::memory_archive saved;
+    three.persist(saved);
+    saved.rewind();
+    CHECK_THROWS_AS(two.persist(saved), gmac::error);
+    buffers c(two);
+    CHECK(worlds::message_of([&] { c.step(two); }).find("reset has to be called first") != std::string::npos);
+}
+
+TEST_CASE("an environment that cannot be moved is built in place") {
+    struct fixed : counting {
+        fixed() = default;
+        fixed(fixed const&) = delete;
+        fixed& operator=(fixed const&) = delete;
+    };
+    vector_environment<fixed> batch(3, 1);
+    vector_environment<fixed> made(3, 1, [](std::size_t) { return fixed(); });
+    vector_environment<fixed> moved = std::move(made);
+    buffers b(batch), c(moved);
+    batch.reset(b.observation_view());
+    moved.reset(c.observation_view());
+    b.step(batch);
+    c.step(moved);
+    CHECK(b.observations == c.observations);
+    CHECK(moved[2].steps == 1);
+}
+
+TEST_CASE("reset and step allocate nothing after construction") {
+    vector_environment<classic::cart_pole> carts(16, 2);
+    vector_environment<walk> walks(16, 2);
+    gmac::clipped_rewards clipped(walks);
+    buffers b(carts), c(walks);
+    std::size_t ends = 0;
+    auto const count = gmac::testing::allocations_during([&] {
+        carts.reset(b.observation_view());
+        clipped.reset(c.observation_view());
+        for (int i = 0; i < 200; ++i) {
+            b.step(carts);
+            c.step(clipped);
+            ends += carts.finished().size() + clipped.finished().size();
+        }
+    });
+    CHECK(count == 0);
+    CHECK(ends > 100);
+    // The counter counts.
+    CHECK(gmac::testing::allocations_during([&] { b.rewards.assign(1000, 0.0f); }) >= 1);
+}
+
+TEST_CASE("clipped rewards are clipped for the agent and whole in the reports") {
+    auto counts = std::make_unique<vector_environment<counting>>(2, 1);
+    gmac::clipped_rewards batch(std::move(counts), 11.75f);
+    buffers b(batch);
+    batch.reset(b.observation_view());
+    b.actions = {0, 1};
+    b.step(batch);
+    CHECK(b.rewards == std::vector<float>{11.0f, 11.5f});
+    b.step(batch);
+    CHECK(b.rewards == std::vector<float>{11.75f, 11.75f});
+    b.step(batch);
+    REQUIRE(batch.finished().size() == 2);
+    CHECK(batch.finished()[0].reward_sum == 11.0 + 12.0 + 13.0);
+    CHECK(batch.finished()[1].reward_sum == 11.5 + 12.5 + 13.5);
+
+    vector_environment<walk> walks(3, 4);
+    gmac::clipped_rewards narrow(walks, 0.1f);
+    buffers c(narrow);
+    narrow.reset(c.observation_view());
+    std::size_t below = 0, above = 0;
+    for (int i = 0; i < 50; ++i) {
+        c.step(narrow);
+        for (float reward : c.rewards) {
+            CHECK((reward >= -0.1f && reward <= 0.1f));
+            below += reward == -0.1f ? 1 : 0;
+            above += reward == 0.1f ? 1 : 0;
+        }
+    }
+    CHECK((below > 10 && above > 10));
+    CHECK(worlds::message_of([&] { gmac::clipped_rewards(walks, 0.0f); }) ==
+          "clipped_rewards: the bound is 0, but must be positive");
+}
+
+} // namespace
