@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/view.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace gmac::heads::detail {
+
+/// The mean of each row: matrix [B, columns] → means [B]. Rows are summed in double if they are float.
+template <class T, class U>
+void row_means(matrix_view<T> const& matrix, std::size_t columns, vector_view<U> const& means, std::string_view where) {
+    require_shape(matrix, means.size(), columns, "outputs", where);
+    using sum_type = lanes::accumulator_for<U>;
+    for (std::size_t i = 0; i < matrix.rows(); ++i) {
+        sum_type sum(0);
+        for (std::size_t j = 0; j < columns; ++j)
+            sum = sum + static_cast<sum_type>(matrix(i, j));
+        means[i] = static_cast<U>(sum / static_cast<sum_type>(columns));
+    }
+}
+
+} // namespace gmac::heads::detail

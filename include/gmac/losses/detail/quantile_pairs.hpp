@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/special.hpp>
+#include <gmac/core/transpose.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/heads/quantile_outputs.hpp>
+#include <gmac/losses/detail/sample_batch.hpp>
+#include <gmac/targets/particles.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+/// Losses of quantile regression as sums over pairs of a predicted quantile θ and a target particle z, over a lane type V
+/// whose lanes are states. With δ = z − θ the pair has the level a = |τ − 1{δ < 0}| and the loss a f(δ).
+namespace gmac::losses::detail {
+
+/// Sums over the particles for one quantile.
+template <class V>
+struct quantile_sums {
+    V value = lanes::constant<V>(0.0); ///< Σ a f(δ)
+    V slope = lanes::constant<V>(0.0); ///< Σ a g(δ), where g is f' up to a constant factor
+};
+
+// The smaller and the larger of two numbers, where a NaN in x comes out.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized" // in GCC 12's own avx512fintrin.h
+#endif
+template <class V>
+[[nodiscard]] inline V at_most(V const& x, V const& limit) noexcept {
+    if constexpr (lanes::width_of<V> > 1)
+        return xsimd::min(limit, x); // x86 gives the second operand if either is NaN
+    else
+        return lanes::select(limit < x, limit, x);
+}
+template <class V>
+[[nodiscard]] inline V at_least(V const& x, V const& limit) noexcept {
+    if constexpr (lanes::width_of<V> > 1)
+        return xsimd::max(limit, x);
+    else
+        return lanes::select(x < limit, limit, x);
+}
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+/// f = δ²/2 within κ, κ (|δ| − κ/2) beyond, which is κ times the Huber loss over κ; g = f'.
+template <class V>
+struct huber_pair {
+    V kappa;
+    V minus_kappa;
+
+    explicit huber_pair(double threshold) noexcept
+        : kappa(lanes::constant<V>(threshold)), minus_kappa(lanes::constant<V>(-threshold)) {}
+
+    void add(V const& delta, V const& level, quantile_sums<V>& sums) const noexcept {
+        V const clamped = at_most(at_least(delta, minus_kappa), kappa);
+        V const chord = lanes::mul_add(lanes::constant<V>(-0.5), clamped, delta);
+        sums.slope = lanes::mul_add(level, clamped, sums.slope);
+        sums.value = lanes::mul_add(level, V(clamped * chord), sums.value);
+    }
+};
+
+/// f = |δ|, the limit of the Huber loss over κ for κ → 0; g = sign(δ), which is 0 at δ = 0.
+template <class V>
+struct absolute_pair {
+    void add(V const& delta, V const& level, quantile_sums<V>& sums) const noexcept {
+        V const zero = lanes::constant<V>(0.0);
+        V const down = lanes::select(delta < zero, V(zero - level), V(level * delta)); // at 0, and a NaN stays one
+        sums.slope = sums.slope + lanes::select(zero < delta, level, down);
+        sums.value = lanes::mul_add(level, lanes::abs(delta), sums.value);
+    }
+};
+
+/// f = δ², g = δ = f' / 2.
+template <class V>
+struct squared_pair {
+    void add(V const& delta, V const& level, quantile_sums<V>& sums) const noexcept {
+        V const weighted = level * delta;
+        sums.slope = sums.slope + weighted;
+        sums.value = lanes::mul_add(weighted, delta, sums.value);
+    }
+};
+
+/// `Count` neighbouring quantiles against some particles; several at once hide the latency of the sums.
+template <std::size_t Count, bool Weighted, class V, class Pair>
+inline void add_pairs(Pair const& pair, V const* quantiles, V const* fractions, V const* particles, V const* weights,
+                      std::size_t particle_count, quantile_sums<V>* sums) noexcept {
+    std::array<V, Count> theta, above, below;
+    std::array<quantile_sums<V>, Count> local;
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < Count; ++r) {
+        theta[r] = quantiles[r];
+        above[r] = fractions[r];
+        below[r] = lanes::constant<V>(1.0) - fractions[r];
+        local[r] = sums[r];
+    }
+    for (std::size_t j = 0; j < particle_count; ++j) {
+        V const z = particles[j];
+#pragma GCC unroll 4
+        for (std::size_t r = 0; r < Count; ++r) {
+            V level = lanes::select(z < theta[r], below[r], above[r]);
+            if constexpr (Weighted)
+                level = level * weights[j];
+            pair.add(V(z - theta[r]), level, local[r]);
+        }
+    }
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < Count; ++r)
+        sums[r] = local[r];
+}
+
+/// The loss of one block of states by pairs: `value_factor` Σ_i Σ_j w_j a f(δ), and the gradient
+/// `slope_factor` Σ_j w_j a g(δ). Works in tiles of fixed size, so any number of quantiles and particles will do.
+template <bool WithGradient, bool Weighted, class V, class T, class Pair>
+[[nodiscard]] V sum_quantile_pairs(Pair const& pair, quantile_outputs<T const> const& predicted,
+                               targets::dirac_particles<T const> const& targets, matrix_view<T> const& gradient,
+                               double value_factor, double slope_factor, std::size_t first, std::size_t count) {
+    constexpr std::size_t tile = 64;
+    alignas(64) std::array<V, tile> quantiles, fractions, particles, weights;
+    std::array<quantile_sums<V>, tile> sums;
+    V total = lanes::constant<V>(0.0);
+    std::size_t const n = predicted.quantiles();
+    std::size_t const m = targets.particles();
+    for (std::size_t i = 0; i < n; i += tile) {
+        std::size_t const rows = (std::min)(tile, n - i);
+        lanes::read_columns<V>(predicted.values, first, i, rows, quantiles.data(), count);
+        lanes::read_columns<V>(predicted.fractions, first, i, rows, fractions.data(), count);
+        std::fill_n(sums.begin(), rows, quantile_sums<V>{});
+        for (std::size_t j = 0; j < m; j += tile) {
+            std::size_t const cols = (std::min)(tile, m - j);
+            if (i == 0 || m > tile) {
+                lanes::read_columns<V>(targets.values, first, j, cols, particles.data(), count);
+                if constexpr (Weighted)
+                    lanes::read_columns<V>(targets.weights, first, j, cols, weights.data(), count);
+            }
+            std::size_t r = 0;
+            for (; r + 4 <= rows; r += 4)
+                add_pairs<4, Weighted>(pair, &quantiles[r], &fractions[r], particles.data(), weights.data(), cols,
+                                       &sums[r]);
+            for (; r < rows; ++r)
+                add_pairs<1, Weighted>(pair, &quantiles[r], &fractions[r], particles.data(), weights.data(), cols,
+                                       &sums[r]);
+        }
+        for (std::size_t r = 0; r < rows; ++r)
+            total = total + sums[r].value;
+        if constexpr (WithGradient) {
+            for (std::size_t r = 0; r < rows; ++r)
+                quantiles[r] = sums[r].slope * lanes::constant<V>(slope_factor);
+            lanes::write_columns<V>(quantiles.data(), gradient, first, i, rows, count);
+        }
+    }
+    return total * lanes::constant<V>(value_factor);
+}
+
+template <bool WithGradient, template <class> class Pair, class V, class T>
+[[nodiscard]] V quantile_pairs(Pair<V> const& pair, quantile_outputs<T const> const& predicted,
+                               targets::dirac_particles<T const> const& targets, matrix_view<T> const& gradient,
+                               double value_factor, double slope_factor, std::size_t first, std::size_t count) {
+    if (targets.weighted())
+        return sum_quantile_pairs<WithGradient, true, V>(pair, predicted, targets, gradient, value_factor, slope_factor,
+                                                         first, count);
+    return sum_quantile_pairs<WithGradient, false, V>(pair, predicted, targets, gradient, value_factor, slope_factor,
+                                                      first, count);
+}
+
+struct no_gradient {};
+
+/// What every loss on quantiles does around its kernel: the checks, and the loop over the states.
+template <class Lanes, bool WithGradient, class Loss, class Head, class Outputs, class Targets, class Gradient>
+auto evaluate_quantiles(Loss const& loss, Head const& head, Outputs& outputs, Targets const& targets,
+                        Gradient const& gradient) {
+    static_assert(quantile_head<Head>, "this loss learns quantiles, which the head does not predict: it fits heads::dirac "
+                                       "and heads::implicit_quantile; use a loss that fits the head");
+    static_assert(are_dirac_particles<Targets>, "this loss compares samples: its targets are targets::dirac_particles");
+    if constexpr (quantile_head<Head> && are_dirac_particles<Targets>) {
+        auto const predicted = head.quantiles(outputs);
+        using T = typename decltype(predicted)::value_type;
+        using V = std::conditional_t<std::is_void_v<Lanes>, lanes::lane_for_t<T>, Lanes>;
+        targets::dirac_particles<T const> const wanted = targets;
+        loss.check();
+        require_samples(predicted.values, wanted, Loss::name);
+        require_fractions(predicted.fractions, Loss::name);
+        matrix_view<T> to;
+        if constexpr (WithGradient) {
+            to = gradient;
+            require_gradient(to, predicted.values, wanted, Loss::name);
+            require(!may_overlap(to, predicted.fractions),
+                    "{}: the gradient overlaps the fractions in memory, but must have memory of its own", Loss::name);
+        }
+        return mean_over_states<V, T>(predicted.rows(), [&](std::size_t first, std::size_t count) {
+            return loss.template block<WithGradient, V>(predicted, wanted, to, first, count);
+        });
+    } else {
+        return 0.0;
+    }
+}
+
+} // namespace gmac::losses::detail

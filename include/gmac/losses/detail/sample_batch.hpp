@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/overlap.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/heads/quantile_outputs.hpp>
+#include <gmac/targets/particles.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+/// What the losses between samples share: what they accept, their checks, and the loop over the batch.
+namespace gmac::losses {
+
+/// A head that gives samples of its distribution: `head.samples(outputs)` is a matrix_view [B, N].
+template <class Head>
+concept sample_head = requires(Head const& head, matrix_view<float const> columns) {
+    { head.samples(columns) } -> std::same_as<matrix_view<float const>>;
+} || requires(Head const& head, quantile_outputs<float const> const& quantiles) {
+    { head.samples(quantiles) } -> std::same_as<matrix_view<float const>>;
+};
+
+/// A head that predicts quantiles: `head.quantiles(outputs)` is a gmac::quantile_outputs, [B, N] values and fractions.
+template <class Head>
+concept quantile_head = requires(Head const& head, matrix_view<float const> columns) {
+    { head.quantiles(columns) } -> std::same_as<quantile_outputs<float const>>;
+} || requires(Head const& head, quantile_outputs<float const> const& quantiles) {
+    { head.quantiles(quantiles) } -> std::same_as<quantile_outputs<float const>>;
+};
+
+namespace detail {
+
+template <class Targets>
+inline constexpr bool are_dirac_particles = false;
+template <class T>
+inline constexpr bool are_dirac_particles<targets::dirac_particles<T>> = true;
+
+/// Each row of weights is not negative and sums to one; `where` is the name of the loss.
+template <class T>
+void require_weights(matrix_view<T const> const& weights, std::string_view where) {
+    using std::abs;
+    T const tolerance(static_cast<T>(std::same_as<T, float> ? 1e-4 : 1e-8));
+    for (std::size_t i = 0; i < weights.rows(); ++i) {
+        T sum(0);
+        bool allowed = true;
+        for (std::size_t j = 0; j < weights.cols(); ++j) {
+            T const weight = weights(i, j);
+            allowed = allowed && weight >= T(0);
+            sum = sum + weight;
+        }
+        bool const whole = lanes::abs(T(sum - T(1))) <= tolerance;
+        require(allowed, "{}: a target weight in row {} is negative or not a number, but weights must be in [0, 1]", where,
+                i);
+        require(whole, "{}: the target weights in row {} do not sum to 1", where, i);
+    }
+}
+
+template <class T>
+void require_fractions(matrix_view<T const> const& fractions, std::string_view where) {
+    std::size_t const rows = fractions.row_stride() == 0 ? 1 : fractions.rows();
+    for (std::size_t i = 0; i < rows; ++i) {
+        std::size_t outside = 0; // counted without a branch, so that the check costs next to nothing
+        for (std::size_t j = 0; j < fractions.cols(); ++j)
+            outside += fractions(i, j) >= T(0) && fractions(i, j) <= T(1) ? 0u : 1u;
+        require(outside == 0, "{}: {} quantile fractions in row {} are outside [0, 1]", where, outside, i);
+    }
+}
+
+/// The checks that all losses between samples share.
+template <class T>
+void require_samples(matrix_view<T const> const& samples, targets::dirac_particles<T const> const& targets,
+                     std::string_view where) {
+    require(samples.rows() > 0, "{}: the batch is empty, but must have at least one state", where);
+    require(samples.cols() > 0, "{}: the head predicts no samples, but must predict at least one", where);
+    targets::require_targets(targets, samples.rows(), where);
+    if (targets.weighted())
+        require_weights(targets.weights, where);
+}
+
+/// The gradient has the samples' shape and touches nothing that is still to be read.
+template <class T>
+void require_gradient(matrix_view<T> const& gradient, matrix_view<T const> const& samples,
+                      targets::dirac_particles<T const> const& targets, std::string_view where) {
+    require_shape(gradient, samples.rows(), samples.cols(), "the gradient", where);
+    require(!may_overlap(gradient, samples),
+            "{}: the gradient overlaps the outputs in memory, but must have memory of its own", where);
+    require(!may_overlap(gradient, targets.values) && !(targets.weighted() && may_overlap(gradient, targets.weights)),
+            "{}: the gradient overlaps the targets in memory, but must have memory of its own", where);
+}
+
+/// The mean over the states of `loss(first, count)`, which gives the losses of `count` states from `first` on, a lane each.
+template <class V, class T, class Loss>
+[[nodiscard]] T mean_over_states(std::size_t states, Loss&& loss) {
+    using sum_type = lanes::accumulator_for<T>;
+    sum_type sum(0);
+    for (std::size_t first = 0; first < states; first += lanes::width_of<V>) {
+        std::size_t const count = (std::min)(lanes::width_of<V>, states - first);
+        V const losses = loss(first, count);
+        sum = sum + static_cast<sum_type>(lanes::sum_lanes(losses, count));
+    }
+    return static_cast<T>(sum / static_cast<sum_type>(states));
+}
+
+} // namespace detail
+
+} // namespace gmac::losses

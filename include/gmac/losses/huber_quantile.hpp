@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/losses/detail/quantile_pairs.hpp>
+#include <gmac/losses/detail/sample_batch.hpp>
+#include <gmac/losses/sample_algorithm.hpp>
+#include <gmac/targets/kind.hpp>
+#include <gmac/targets/particles.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace gmac::losses {
+
+/// Quantile regression with the Huber loss (Dabney et al. 2018, equation 10; Section 3.1 of the paper): with
+/// δ = target − prediction,
+///     ρ(δ) = |τ − 1{δ < 0}| L_κ(δ) / κ,   L_κ(δ) = δ²/2 for |δ| ≤ κ, κ (|δ| − κ/2) beyond,
+/// summed over the predicted quantiles, averaged over the target particles (with their weights, if they have any) and
+/// averaged over the states. κ = 0 is the pinball loss |τ − 1{δ < 0}| |δ| of quantile regression; its gradient at
+/// δ = 0, where there are many, is 0.
+///
+/// Outputs are those of heads::dirac [B, N] or gmac::quantile_outputs, targets are targets::dirac_particles [B, m] with any
+/// m, and the gradient is [B, N].
+struct huber_quantile {
+    static constexpr std::string_view name = "huber_quantile";
+    static constexpr targets::kind target = targets::kind::dirac_particles;
+
+    double kappa = 1.0; ///< in units of the return
+    sample_algorithm algorithm = sample_algorithm::automatic;
+
+    /// Throws gmac::error if the shapes do not fit, the batch or the targets are empty, κ is negative or not finite, a
+    /// fraction is not in [0, 1], or the weights of a state are negative, not numbers or do not sum to one.
+    template <class Head, class Outputs, class Targets>
+    [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
+        return detail::evaluate_quantiles<void, false>(*this, head, outputs, targets, detail::no_gradient{});
+    }
+
+    /// Also writes the gradient with respect to the raw outputs, in the same pass. Throws too if the gradient overlaps
+    /// an argument in memory.
+    template <class Head, class Outputs, class Targets, class Gradient>
+    auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient) const {
+        return detail::evaluate_quantiles<void, true>(*this, head, outputs, targets, as_matrix(gradient));
+    }
+
+    /// The same with a lane type of the caller's choice, whose scalar is that of the views.
+    template <class V, class Head, class Outputs, class Targets, class Gradient>
+    auto value_and_gradient_in_lanes(Head const& head, Outputs&& outputs, Targets const& targets,
+                                     Gradient&& gradient) const {
+        return detail::evaluate_quantiles<V, true>(*this, head, outputs, targets, as_matrix(gradient));
+    }
+
+    void check() const {
+        require(kappa >= 0.0 && std::isfinite(kappa),
+                "huber_quantile: kappa is {}, but must be finite and not negative", kappa);
+    }
+
+    /// The losses of `count` states from `first` on, and their gradient over `share`, the number of states.
+    template <bool WithGradient, class V, class T>
+    [[nodiscard]] V block(quantile_outputs<T const> const& predicted, targets::dirac_particles<T const> const& targets,
+                          matrix_view<T> const& gradient, std::size_t first, std::size_t count) const {
+        double const weight = targets.weighted() ? 1.0 : 1.0 / static_cast<double>(targets.particles());
+        double const states = static_cast<double>(predicted.rows());
+        // Below this, κ δ leaves the range of T for the smallest δ that κ could still be told from zero by.
+        constexpr double negligible = std::same_as<T, float> ? 1e-31 : 1e-292;
+        if (kappa < negligible)
+            return detail::quantile_pairs<WithGradient>(detail::absolute_pair<V>{}, predicted, targets, gradient, weight,
+                                                        -weight / states, first, count);
+        return detail::quantile_pairs<WithGradient>(detail::huber_pair<V>{kappa}, predicted, targets, gradient,
+                                                    weight / kappa, -weight / kappa / states, first, count);
+    }
+};
+
+} // namespace gmac::losses
