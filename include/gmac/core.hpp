@@ -11,4 +11,5 @@
 #include <gmac/core/random.hpp>
 #include <gmac/core/special.hpp>
 #include <gmac/core/tile.hpp>
+#include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>

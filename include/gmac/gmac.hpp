@@ -3,6 +3,7 @@
 
 // The whole library that needs only Eigen, xsimd and fmt. What needs more is included by name:
 // threads, checkpoints and the other backends.
+#include <gmac/actors.hpp>
 #include <gmac/agent.hpp>
 #include <gmac/backends/eigen.hpp>
 #include <gmac/core.hpp>

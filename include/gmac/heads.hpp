@@ -2,5 +2,8 @@
 #pragma once
 
 // What a network's raw outputs mean: value heads.
+#include <gmac/heads/dirac.hpp>
 #include <gmac/heads/gaussian_mixture.hpp>
+#include <gmac/heads/implicit_quantile.hpp>
+#include <gmac/heads/quantile_outputs.hpp>
 #include <gmac/heads/scalar.hpp>

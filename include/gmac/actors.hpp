@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Distributions over actions.
+#include <gmac/actors/categorical.hpp>
+#include <gmac/actors/detail.hpp>
+#include <gmac/actors/diagonal_gaussian.hpp>
