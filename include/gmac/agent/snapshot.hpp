@@ -90,7 +90,8 @@ public:
         return snapshot(std::move(records.tensors));
     }
 
-    [[nodiscard]] std::vector<tensor> const& tensors() const noexcept { return tensors_; }
+    [[nodiscard]] std::vector<tensor> const& tensors() const& noexcept { return tensors_; }
+    [[nodiscard]] std::vector<tensor> tensors() && noexcept { return std::move(tensors_); }
     [[nodiscard]] std::size_t bytes() const noexcept {
         std::size_t sum = 0;
         for (auto const& one : tensors_)
