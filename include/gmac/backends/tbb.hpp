@@ -14,6 +14,17 @@
 #include <cstddef>
 #include <optional>
 
+#if defined(__SANITIZE_THREAD__)
+#define GMAC_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define GMAC_THREAD_SANITIZER 1
+#endif
+#endif
+#if defined(GMAC_THREAD_SANITIZER)
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace gmac {
 
 /// Runs tasks on a fixed number of threads of TBB, the one that asks among them. Opt-in: needs libtbb (CMake: gmac::tbb).
@@ -44,10 +55,10 @@ public:
         job work{task, count, (std::max)(std::size_t(1), count / (takers * chunks_per_thread))};
         arena_.execute([&] {
             tbb::task_group group;
-            handover const shared(handovers_);
+            handover const shared(work);
             for (std::size_t i = 1; i < takers; ++i)
-                group.run(taker{this, &work});
-            group.run_and_wait(taker{this, &work});
+                group.run(taker{&work});
+            group.run_and_wait(taker{&work});
         });
     }
 
@@ -76,25 +87,30 @@ private:
         ~last_chunk() { work.next.store(work.count); }
     };
 
-    /// TBB orders the memory of caller and tasks, but inside a library that ThreadSanitizer does not see into. A counter
-    /// that both sides change on entry and exit shows it the order, so that it can find the races of the tasks themselves.
+    /// TBB orders the memory of the caller and the tasks, but inside a library that ThreadSanitizer does not see into. This
+    /// tells it: what either side did before it came or went is seen by the other, and all else in a task may be a race.
     struct handover {
-        explicit handover(std::atomic<std::size_t>& counter) noexcept : counter_(counter) { counter_.fetch_add(1); }
-        ~handover() { counter_.fetch_add(1); }
+        explicit handover([[maybe_unused]] job& work) noexcept : work_(&work) { meet(); }
+        ~handover() { meet(); }
         handover(handover const&) = delete;
         handover& operator=(handover const&) = delete;
 
     private:
-        std::atomic<std::size_t>& counter_;
+        void meet() const noexcept {
+#if defined(GMAC_THREAD_SANITIZER)
+            __tsan_acquire(work_);
+            __tsan_release(work_);
+#endif
+        }
+        [[maybe_unused]] job* work_;
     };
 
-    /// What TBB carries from thread to thread: two pointers.
+    /// What TBB carries from thread to thread.
     struct taker {
-        tbb_executor* self;
         job* work;
 
         void operator()() const {
-            handover const shared(self->handovers_);
+            handover const shared(*work);
             work->take_chunks();
         }
     };
@@ -107,7 +123,6 @@ private:
     std::size_t threads_;
     std::optional<tbb::global_control> more_threads_;
     tbb::task_arena arena_; // starts when it is first used
-    std::atomic<std::size_t> handovers_{0};
 };
 
 } // namespace gmac
