@@ -90,6 +90,7 @@ public:
             shards_.emplace_back(*this, (minibatch() + shard_count() - 1) / shard_count());
         for (std::size_t first = 0; first < all_rows(); first += chunk_rows)
             chunks_.push_back(networks_.make_workspace(std::min(chunk_rows, all_rows() - first)));
+        finished_.reserve(rollout_.rows());
         worlds_.reset(rollout_.observations(0));
     }
 
@@ -132,6 +133,7 @@ public:
         report.mean_return = episodes_.mean_return();
         report.median_return = episodes_.median_return();
         report.mean_length = episodes_.mean_length();
+        report.finished = finished_;
         return report;
     }
 
@@ -243,6 +245,7 @@ private:
 
     void collect() {
         rollout_.clear();
+        finished_.clear();
         for (std::size_t e = 0; e < streams_.size(); ++e)
             streams_[e] = stream(stream_purpose::action, e);
         std::size_t const count = worlds_.size();
@@ -258,10 +261,12 @@ private:
             actor_.log_probability_and_entropy(outputs, free, matrix_view<scalar const>(sampled), vector_view<scalar>(now),
                                                vector_view<scalar>(values_.data(), count));
             rollout_.record(t, worlds_, actions);
-            for (finished_episode const& episode : worlds_.finished())
+            frames_ += count;
+            for (finished_episode const& episode : worlds_.finished()) {
                 episodes_.add(episode);
+                finished_.push_back({frames_, episode});
+            }
         }
-        frames_ += rollout_.rows();
     }
 
     /// The value head's outputs and means for every state of the rollout, in chunks that do not depend on the threads.
@@ -459,6 +464,7 @@ private:
     std::vector<typename network_type::workspace> chunks_;
     std::vector<shard> shards_;
     episode_window episodes_;
+    std::vector<timed_episode> finished_;
     std::uint64_t frames_ = 0, updates_ = 0;
 };
 

@@ -17,6 +17,12 @@
 
 namespace gmac {
 
+/// A finished episode, and how many frames there were in all when it ended.
+struct timed_episode {
+    std::uint64_t frames = 0;
+    finished_episode episode{};
+};
+
 /// What one update did; handed to `on_update`. Returns are sums of the environment's own rewards, before normalisation,
 /// over the last 100 finished episodes (NaN before the first).
 struct update_report {
@@ -36,8 +42,9 @@ struct update_report {
     double explained_variance = 0.0;  ///< 1 − Var(return − value) / Var(return), NaN if the returns are constant
     double gradient_norm = 0.0;       ///< before clipping, mean over the minibatches
     double learning_rate = 0.0;
+    std::span<timed_episode const> finished{}; ///< episodes that ended in this rollout; valid until the next update
 
-    /// Name and value of each number, in a fixed order: for tables and logs.
+    /// visit(name, value) for each number, in a fixed order: for tables and logs.
     template <class Visit>
     void describe(Visit&& visit) const {
         visit("update", static_cast<double>(update));
