@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "settings.hpp"
+
 #include <gmac/agent/actor_critic.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/environment/environment.hpp>
-
-#include "settings.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

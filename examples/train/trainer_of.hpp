@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "trainer.hpp"
+
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
 #include <gmac/agents.hpp>
 
-#include "trainer.hpp"
-
 #include <array>
 #include <concepts>
 #include <memory>
-#include <utility>
+#include <span>
+#include <variant>
+#include <vector>
 
 namespace gmac::examples::train {
 
@@ -84,13 +86,13 @@ private:
     gmac::policy<Agent> policy_;
 };
 
-/// The method `Method` with the actor that fits the environments' actions.
-template <template <class> class Method>
+/// The agent whose actor fits the environments' actions.
+template <class DiscreteAgent, class ContinuousAgent>
 [[nodiscard]] std::unique_ptr<trainer> make_trainer_of(settings const& settings, environment_batch& worlds,
                                                        executor& tasks) {
     if (std::holds_alternative<discrete>(worlds.action_space()))
-        return std::make_unique<trainer_of<Method<actors::categorical>>>(settings, worlds, tasks);
-    return std::make_unique<trainer_of<Method<actors::diagonal_gaussian>>>(settings, worlds, tasks);
+        return std::make_unique<trainer_of<DiscreteAgent>>(settings, worlds, tasks);
+    return std::make_unique<trainer_of<ContinuousAgent>>(settings, worlds, tasks);
 }
 
 } // namespace gmac::examples::train

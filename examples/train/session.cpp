@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session.hpp"
+
+#include "environments.hpp"
+#include "episode.hpp"
+#include "output/pictures.hpp"
+#include "output/stop_signal.hpp"
+
+#include <gmac/agent/checkpoint.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+namespace gmac::examples::train {
+
+namespace {
+
+/// A resumed run has the settings that its checkpoint holds, with more frames if they were asked for.
+request with_settings(request asked) {
+    if (asked.resume.empty())
+        return asked;
+    auto const file = asked.resume / "checkpoint.safetensors";
+    // The folder is looked at first: its errors are the clearer ones.
+    static_cast<void>(run_folder::resume(asked.resume));
+    auto const metadata = read_metadata(file);
+    auto const found = metadata.find("settings");
+    require(found != metadata.end(), "{} has no settings, so gmac-train did not write it", file.string());
+    auto const json = nlohmann::ordered_json::parse(found->second, nullptr, false);
+    require(!json.is_discarded(), "the settings in {} are not JSON", file.string());
+    asked.settings = from_json(json);
+    if (asked.frames)
+        asked.settings.frames = *asked.frames;
+    return asked;
+}
+
+normalization normalization_of(settings const& settings) {
+    return {.observations = settings.normalize_observations,
+            .rewards = settings.normalize_rewards,
+            .discount = settings.agent.discount};
+}
+
+} // namespace
+
+session::session(request asked)
+    : asked_(with_settings(std::move(asked))),
+      folder_(asked_.resume.empty() ? run_folder::create(asked_.out, asked_.overwrite)
+                                    : run_folder::resume(asked_.resume)),
+      tasks_(asked_.threads),
+      worlds_(make_environments(asked_.settings.environment, asked_.settings.environments, asked_.settings.seed, tasks_),
+              normalization_of(asked_.settings)),
+      trainer_(make_trainer(asked_.settings, worlds_, tasks_)) {
+    if (asked_.resume.empty())
+        folder_.write_config(to_json(asked_.settings));
+    else
+        load();
+}
+
+double session::seconds() const {
+    return seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void session::load() {
+    auto const metadata =
+        load_checkpoint(folder_.checkpoint(), [this](archive& state) { trainer_->persist(state); });
+    if (auto const found = metadata.find("seconds"); found != metadata.end())
+        seconds_before_ = std::stod(found->second);
+    require(trainer_->frames() < asked_.settings.frames,
+            "the run in {} has done its {} frames: to train on, ask for more by --frames", folder_.path().string(),
+            trainer_->frames());
+    folder_.reopen();
+    folder_.write_config(to_json(asked_.settings));
+}
+
+void session::save() {
+    metrics_->sync();
+    episodes_->sync();
+    save_checkpoint(folder_.checkpoint(),
+                    {{"settings", to_json(asked_.settings).dump()}, {"seconds", fmt::format("{}", seconds())}},
+                    [this](archive& state) { trainer_->persist(state); });
+    saved_at_ = seconds();
+}
+
+int session::run() {
+    auto const& settings = asked_.settings;
+    fmt::print("{} on {}, seed {}: {} parameters, {} environments x {} steps, {} threads\nwriting to {}\n",
+               settings.algorithm, settings.environment, settings.seed, trainer_->parameter_count(),
+               settings.environments, settings.agent.steps, asked_.threads, folder_.path().string());
+    std::fflush(stdout);
+    auto const begun = static_cast<double>(trainer_->frames());
+    if (trainer_->frames() > 0) {
+        metrics_ = metrics_table::resume(folder_.metrics(), begun);
+        episodes_ = metrics_table::resume(folder_.episodes(), begun);
+        tensorboard_.emplace(folder_.path(), static_cast<std::int64_t>(begun) + 1);
+    } else {
+        metrics_.emplace(folder_.metrics());
+        episodes_.emplace(folder_.episodes());
+        tensorboard_.emplace(folder_.path());
+    }
+    stop_signal stop;
+    start_ = std::chrono::steady_clock::now();
+    progress_.start(trainer_->frames(), seconds());
+    trainer_->train({.frames = settings.frames,
+                     .on_update = [this](update_report const& update) { record(update); },
+                     .stop = [&stop] { return stop.requested(); }});
+    progress_.finish();
+    save();
+    if (stop.requested() && trainer_->frames() < settings.frames) {
+        fmt::print("stopped by {} after {} frames; go on with:  gmac-train --resume {}\n", stop.name(),
+                   trainer_->frames(), folder_.path().string());
+        return 128 + (std::string_view(stop.name()) == "SIGINT" ? SIGINT : SIGTERM);
+    }
+    finish();
+    return 0;
+}
+
+void session::record(update_report const& update) {
+    metrics_row row{{"frames", static_cast<double>(update.frames)}, {"seconds", seconds()}};
+    std::vector<std::pair<std::string, double>> scalars;
+    update.describe([&](std::string_view name, double value) {
+        if (name == "frames" || name == "seconds")
+            return;
+        row.emplace_back(name, value);
+        bool const of_episodes = name.ends_with("_return") || name.ends_with("_length") || name == "episodes";
+        if (value == value)
+            scalars.emplace_back(fmt::format("{}/{}", of_episodes ? "episodes" : "update", name), value);
+    });
+    metrics_->append(row);
+    for (auto const& [frames, episode] : update.finished)
+        episodes_->append({{"frames", static_cast<double>(frames)},
+                           {"return", episode.reward_sum},
+                           {"length", static_cast<double>(episode.length)}});
+    tensorboard_->append(static_cast<std::int64_t>(update.frames), scalars);
+    progress_.update({.frames = update.frames,
+                      .total_frames = asked_.settings.frames,
+                      .mean_return = update.mean_return,
+                      .losses = {{"value loss", update.value_loss}, {"entropy", update.entropy}},
+                      .status = status(update)},
+                     seconds());
+    if (seconds() - saved_at_ >= asked_.checkpoint_seconds)
+        save();
+}
+
+/// Hopper earns about 1,010 by standing still for a whole episode, so only more than 1,500 is hopping.
+std::string session::status(update_report const& update) const {
+    if (asked_.settings.environment != "bullet/hopper" || !(update.mean_return == update.mean_return))
+        return {};
+    if (update.mean_return > 1500.0)
+        return "hopping";
+    return update.mean_length > 600.0 && update.mean_return < 1100.0 ? "standing" : "learning";
+}
+
+void session::finish() {
+    nlohmann::ordered_json summary{{"frames", trainer_->frames()}, {"seconds", seconds()}};
+    if (asked_.evaluation_episodes > 0)
+        summary["evaluation"] = evaluate();
+    if (asked_.pictures)
+        draw();
+    folder_.finish(summary);
+    fmt::print("metrics, checkpoint and pictures are in {}\n", folder_.path().string());
+}
+
+nlohmann::ordered_json session::evaluate() {
+    auto const& settings = asked_.settings;
+    auto played = worlds_.evaluation(
+        make_environments(settings.environment, asked_.evaluation_episodes, settings.seed + 1'000'000, tasks_));
+    std::vector<double> const returns = trainer_->evaluate(played);
+    std::vector<double> sorted = returns;
+    std::ranges::sort(sorted);
+    double const mean = std::accumulate(returns.begin(), returns.end(), 0.0) / static_cast<double>(returns.size());
+    double const median = 0.5 * (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]);
+    std::string verdict;
+    if (settings.environment == "bullet/hopper")
+        verdict = mean > 1500.0 ? ": it hops" : ": it does not hop (standing still earns about 1,010)";
+    fmt::print("evaluation over {} episodes: mean return {:.1f}, median {:.1f}, from {:.1f} to {:.1f}{}\n",
+               returns.size(), mean, median, sorted.front(), sorted.back(), verdict);
+    return {{"episodes", returns.size()}, {"mean", mean}, {"median", median}, {"returns", returns}};
+}
+
+} // namespace gmac::examples::train
