@@ -5,6 +5,7 @@
 // threads, checkpoints and the other backends.
 #include <gmac/actors.hpp>
 #include <gmac/agent.hpp>
+#include <gmac/agents.hpp>
 #include <gmac/backends/eigen.hpp>
 #include <gmac/core.hpp>
 #include <gmac/distributions.hpp>
