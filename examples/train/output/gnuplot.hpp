@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/agent/files.hpp>
+#include <gmac/core/error.hpp>
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+/// Pictures through the program gnuplot. Data go into the script itself, so nothing lies about if it fails.
+namespace gmac::examples::train::gnuplot {
+
+/// Text as a gnuplot string, in which nothing has a meaning: in single quotes only the quote itself has one.
+[[nodiscard]] inline std::string literal(std::string_view text) {
+    std::string result = "'";
+    for (char const c : text) {
+        if (c == '\'')
+            result += '\'';
+        result += static_cast<unsigned char>(c) < 32 || c == 127 ? ' ' : c;
+    }
+    return result + "'";
+}
+
+/// A number for gnuplot; one that is not finite is a gap in a line.
+[[nodiscard]] inline std::string number(double value) {
+    return std::isfinite(value) ? fmt::format("{:.9g}", value) : std::string("NaN");
+}
+
+/// Named data inside the script: `$name << EOD … EOD`, one row a line. The columns must have one length.
+[[nodiscard]] inline std::string data_block(std::string_view name, std::span<std::vector<double> const> columns) {
+    std::string text = fmt::format("${} << EOD\n", name);
+    std::size_t const rows = columns.empty() ? 0 : columns.front().size();
+    for (std::size_t row = 0; row < rows; ++row) {
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            (text += i == 0 ? "" : " ") += number(columns[i][row]);
+        text += '\n';
+    }
+    return text + "EOD\n";
+}
+
+/// Runs gnuplot on a script. Throws gmac::error if it is not installed, or if it fails, with what it says.
+inline void run(std::string_view script, char const* program = "gnuplot") {
+    // Temporary files instead of pipes: however much either side writes, nobody waits for the other.
+    using file = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+    file const input(std::tmpfile(), &std::fclose);
+    file const output(std::tmpfile(), &std::fclose);
+    gmac::require(input && output, "cannot make a temporary file for gnuplot: {}", gmac::detail::system_message(errno));
+    bool const written = std::fwrite(script.data(), 1, script.size(), input.get()) == script.size() &&
+                         std::fflush(input.get()) == 0 && std::fseek(input.get(), 0, SEEK_SET) == 0;
+    gmac::require(written, "cannot write a temporary file for gnuplot: {}", gmac::detail::system_message(errno));
+
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, ::fileno(input.get()), STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, ::fileno(output.get()), STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, ::fileno(output.get()), STDERR_FILENO);
+    std::array<char*, 2> arguments{const_cast<char*>(program), nullptr};
+    pid_t child = 0;
+    int const problem = ::posix_spawnp(&child, program, &actions, nullptr, arguments.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    gmac::require(problem != ENOENT,
+                  "no picture was drawn: the program {} is not installed (on Debian: apt-get install "
+                  "gnuplot-nox)",
+                  program);
+    gmac::require(problem == 0, "no picture was drawn: {} cannot be run: {}", program,
+                  gmac::detail::system_message(problem));
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0)
+        gmac::require(errno == EINTR, "cannot wait for {}: {}", program, gmac::detail::system_message(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+
+    std::array<char, 600> text{};
+    std::rewind(output.get());
+    std::string said(text.data(), std::fread(text.data(), 1, text.size(), output.get()));
+    while (!said.empty() && (said.back() == '\n' || said.back() == ' '))
+        said.pop_back();
+    gmac::fail("no picture was drawn: {} {}: {}", program,
+               WIFEXITED(status) ? fmt::format("ended with status {}", WEXITSTATUS(status))
+                                 : fmt::format("was ended by signal {}", WTERMSIG(status)),
+               said);
+}
+
+/// A picture: `data` defines what `plot` draws, and is sent once for both formats.
+struct picture {
+    std::string data;
+    std::string plot;
+    int width = 1200; ///< pixels
+    int height = 720;
+};
+
+/// Writes `stem`.png and `stem`.svg. Old pictures of these names are replaced once the new ones are whole.
+inline void draw(std::filesystem::path const& stem, picture const& what, char const* program = "gnuplot") {
+    struct format {
+        std::string_view ending;
+        std::string_view terminal;
+    };
+    // No enhanced text: an underscore is an underscore.
+    static constexpr std::array formats{format{".png", "pngcairo noenhanced background '#ffffff' font 'sans,13'"},
+                                        format{".svg", "svg noenhanced background '#ffffff' font 'sans,13'"}};
+    std::string script = "set encoding utf8\n" + what.data;
+    std::vector<std::pair<std::filesystem::path, std::filesystem::path>> files;
+    for (auto const& [ending, terminal] : formats) {
+        files.emplace_back(stem.string() + std::string(ending) + ".partial", stem.string() + std::string(ending));
+        script += fmt::format("reset\nset terminal {} size {},{}\nset output {}\n{}\nunset output\n", terminal,
+                              what.width, what.height, literal(files.back().first.string()), what.plot);
+    }
+    struct remover {
+        ~remover() {
+            std::error_code ignored;
+            for (auto const& file : all)
+                std::filesystem::remove(file.first, ignored);
+        }
+        decltype(files) const& all;
+    } const remove_partial{files};
+    run(script, program);
+    for (auto const& [partial, whole] : files) {
+        std::error_code problem;
+        std::filesystem::rename(partial, whole, problem);
+        gmac::require(!problem, "cannot write {}: {}", whole.string(), problem.message());
+    }
+}
+
+/// What all pictures have in common: two axes, a faint grid, ticks outside.
+inline constexpr std::string_view style = R"(set border 3 linecolor rgb '#444444' linewidth 1
+set tics nomirror out scale 0.6 textcolor rgb '#222222'
+set grid xtics ytics back linetype 1 linecolor rgb '#e4e4e4' linewidth 1
+set key textcolor rgb '#222222' samplen 2 spacing 1.15
+)";
+
+/// Colours that also the colour-blind can tell apart (Okabe and Ito 2008).
+inline constexpr std::array<std::string_view, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                         "#e69f00", "#56b4e9", "#555555"};
+
+} // namespace gmac::examples::train::gnuplot

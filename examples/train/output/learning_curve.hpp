@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gnuplot.hpp"
+
+#include <gmac/core/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace gmac::examples::train {
+
+/// One run. Runs with the same `method` are drawn in one colour, with their mean and spread.
+struct learning_run {
+    std::string method;                    ///< "GMAC"
+    std::vector<double> frames{};          ///< the smoothed curve, such as the columns frames
+    std::vector<double> mean_returns{};    ///< and mean_return of metrics.csv; NaN is left out
+    std::vector<double> episode_frames{};  ///< frames at the end of each episode; may be empty
+    std::vector<double> episode_returns{}; ///< the return of each episode
+};
+
+/// A level worth comparing with, drawn as a dashed line.
+struct reference_level {
+    double value = 0.0;
+    std::string label;
+};
+
+struct learning_curve {
+    std::string title;
+    std::vector<learning_run> runs;
+    std::vector<reference_level> references{};
+    std::string smoothing = "mean of the last 100 episodes";
+};
+
+/// The mean of the last `window` values, at each place; of fewer at the start.
+[[nodiscard]] inline std::vector<double> trailing_mean(std::span<double const> values, std::size_t window) {
+    std::vector<double> means(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        std::size_t const first = i + 1 > window ? i + 1 - window : 0;
+        means[i] = std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(first),
+                                   values.begin() + static_cast<std::ptrdiff_t>(i + 1), 0.0) /
+                   static_cast<double>(i + 1 - first);
+    }
+    return means;
+}
+
+namespace detail {
+
+struct curve {
+    std::vector<double> x, y;
+};
+
+/// The points whose y is finite.
+[[nodiscard]] inline curve finite_points(std::span<double const> x, std::span<double const> y) {
+    curve result;
+    for (std::size_t i = 0; i < x.size(); ++i)
+        if (std::isfinite(y[i])) {
+            result.x.push_back(x[i]);
+            result.y.push_back(y[i]);
+        }
+    return result;
+}
+
+/// y at `x` on the line through the points, whose x rise; x must be within them.
+[[nodiscard]] inline double interpolate(curve const& points, double x) {
+    auto const above = std::ranges::lower_bound(points.x, x);
+    auto const i = static_cast<std::size_t>(above - points.x.begin());
+    if (i == 0)
+        return points.y.front();
+    if (i == points.x.size())
+        return points.y.back();
+    double const part = (x - points.x[i - 1]) / (points.x[i] - points.x[i - 1]);
+    return points.y[i - 1] + part * (points.y[i] - points.y[i - 1]);
+}
+
+struct spread {
+    std::vector<double> x, mean, low, high;
+};
+
+/// Mean, lowest and highest of the curves, where all of them are known.
+[[nodiscard]] inline spread spread_of(std::span<curve const> curves) {
+    double first = -std::numeric_limits<double>::infinity();
+    double last = std::numeric_limits<double>::infinity();
+    for (curve const& one : curves) {
+        if (one.x.empty())
+            return {};
+        first = (std::max)(first, one.x.front());
+        last = (std::min)(last, one.x.back());
+    }
+    spread result;
+    std::size_t constexpr points = 400;
+    for (std::size_t i = 0; i < points && first < last; ++i) {
+        double const x = first + (last - first) * static_cast<double>(i) / static_cast<double>(points - 1);
+        double sum = 0.0;
+        double low = std::numeric_limits<double>::infinity();
+        double high = -low;
+        for (curve const& one : curves) {
+            double const y = interpolate(one, x);
+            sum += y;
+            low = (std::min)(low, y);
+            high = (std::max)(high, y);
+        }
+        result.x.push_back(x);
+        result.mean.push_back(sum / static_cast<double>(curves.size()));
+        result.low.push_back(low);
+        result.high.push_back(high);
+    }
+    return result;
+}
+
+/// Every n-th row, such that at most `most` are left; n is returned.
+inline std::size_t thin(std::vector<double>& x, std::vector<double>& y, std::size_t most) {
+    std::size_t const step = (x.size() + most - 1) / most;
+    if (step <= 1)
+        return 1;
+    std::size_t kept = 0;
+    for (std::size_t i = step - 1; i < x.size(); i += step, ++kept) {
+        x[kept] = x[i];
+        y[kept] = y[i];
+    }
+    x.resize(kept);
+    y.resize(kept);
+    return step;
+}
+
+/// Writes the picture's parts as they are added; the faint ones are drawn below the strong ones.
+class learning_curve_plot {
+public:
+    explicit learning_curve_plot(learning_curve const& what) : what_(what) {
+        for (auto const& run : what.runs) {
+            auto const where = fmt::format("learning curve, run {} of {}", &run - what.runs.data() + 1, run.method);
+            gmac::require(run.frames.size() == run.mean_returns.size(), "{}: {} frames but {} mean returns", where,
+                          run.frames.size(), run.mean_returns.size());
+            gmac::require(run.episode_frames.size() == run.episode_returns.size(),
+                          "{}: {} episode frames but {} episode returns", where, run.episode_frames.size(),
+                          run.episode_returns.size());
+            gmac::require(std::ranges::is_sorted(run.frames), "{}: the frames must not fall", where);
+            if (std::ranges::find(methods_, run.method) == methods_.end())
+                methods_.push_back(run.method);
+            for (auto const& frames : {run.frames, run.episode_frames})
+                for (double const frame : frames)
+                    last_frame_ = (std::max)(last_frame_, frame);
+        }
+        gmac::require(!methods_.empty() && last_frame_ > 0.0, "learning curve: there is no run with a point to draw");
+        std::tie(unit_, unit_name_) = last_frame_ >= 2e6   ? std::pair(1e6, "environment frames (millions)")
+                                      : last_frame_ >= 2e3 ? std::pair(1e3, "environment frames (thousands)")
+                                                           : std::pair(1.0, "environment frames");
+        for (std::size_t i = 0; i < methods_.size(); ++i)
+            add_method(methods_[i], gnuplot::colours[i % gnuplot::colours.size()]);
+    }
+
+    [[nodiscard]] gnuplot::picture picture() const {
+        std::string references;
+        std::string lines;
+        for (auto const& level : what_.references) {
+            lines += fmt::format("{} with lines dashtype 2 linewidth 1.5 linecolor rgb '#777777' notitle, ",
+                                 gnuplot::number(level.value));
+            references +=
+                fmt::format("set label {} at graph 0.995, first {} right offset 0, 0.55 textcolor rgb '#555555'\n",
+                            gnuplot::literal(level.label), gnuplot::number(level.value));
+        }
+        std::string const head = fmt::format(
+            "{}set title {} font ',17' textcolor rgb '#222222'\nset xlabel {}\nset ylabel {}\n"
+            "set key outside bottom center horizontal\nset xrange [0:{}]\nset margins 11, 3, 6, 3\n",
+            gnuplot::style, gnuplot::literal(what_.title), gnuplot::literal(unit_name_),
+            gnuplot::literal("return of an episode (reward units)"), gnuplot::number(last_frame_ / unit_));
+        return {data_, head + references + "plot " + faint_ + lines + strong_, 1200, 720};
+    }
+
+private:
+    void add_method(std::string const& method, std::string_view colour) {
+        std::vector<curve> curves;
+        for (auto const& run : what_.runs) {
+            if (run.method != method)
+                continue;
+            curve episodes = finite_points(run.episode_frames, run.episode_returns);
+            curve smooth = run.frames.empty() ? curve{episodes.x, trailing_mean(episodes.y, 100)}
+                                              : finite_points(run.frames, run.mean_returns);
+            if (what_.runs.size() == 1)
+                add_episodes(std::move(episodes));
+            curves.push_back(std::move(smooth));
+        }
+        if (curves.size() == 1) {
+            strong_ += fmt::format("{} using 1:2 with lines linewidth 3 linecolor rgb '{}' title {}, ", add(curves[0]),
+                                   colour, gnuplot::literal(method + ": " + what_.smoothing));
+            return;
+        }
+        for (curve const& one : curves)
+            faint_ += fmt::format("{} using 1:2 with lines linewidth 1 linecolor rgb '#90{}' notitle, ", add(one),
+                                  colour.substr(1));
+        spread const all = spread_of(curves);
+        auto const name = add(std::vector{all.x, all.low, all.high, all.mean});
+        faint_ =
+            fmt::format("{} using 1:2:3 with filledcurves fillstyle solid noborder linecolor rgb '#d8{}' notitle, ",
+                        name, colour.substr(1)) +
+            faint_;
+        strong_ +=
+            fmt::format("{} using 1:4 with lines linewidth 3.5 linecolor rgb '{}' title {}, ", name, colour,
+                        gnuplot::literal(fmt::format("{}: mean of {} runs; thin lines: each run; band: lowest to "
+                                                     "highest",
+                                                     method, curves.size())));
+    }
+
+    void add_episodes(curve episodes) {
+        if (episodes.x.empty())
+            return;
+        // Beyond some thousands the points are a solid block, and the SVG grows without end.
+        std::size_t const step = thin(episodes.x, episodes.y, 4000);
+        faint_ +=
+            fmt::format("{} using 1:2 with points pointtype 7 pointsize 0.35 linecolor rgb '#b0555555' title {}, ",
+                        add(episodes),
+                        gnuplot::literal(step == 1 ? std::string("single episodes")
+                                                   : fmt::format("single episodes (one of {})", step)));
+    }
+
+    std::string add(curve const& one) { return add(std::vector{one.x, one.y}); }
+    /// The name of a new data block; the first column is frames.
+    std::string add(std::vector<std::vector<double>> columns) {
+        for (double& x : columns[0])
+            x /= unit_;
+        if (columns[0].empty()) // gnuplot refuses a block without a row
+            for (auto& column : columns)
+                column.push_back(std::numeric_limits<double>::quiet_NaN());
+        auto const name = fmt::format("data{}", blocks_++);
+        data_ += gnuplot::data_block(name, columns);
+        return '$' + name;
+    }
+
+    learning_curve const& what_;
+    std::vector<std::string> methods_;
+    double last_frame_ = 0.0;
+    double unit_ = 1.0;
+    std::string unit_name_;
+    std::string data_, faint_, strong_;
+    std::size_t blocks_ = 0;
+};
+
+} // namespace detail
+
+/// Draws returns over frames to `stem`.png and `stem`.svg: for a single run its episodes and their smoothed mean, for
+/// several runs of a method each of them, their mean and their spread. Throws gmac::error, also if gnuplot is missing.
+inline void plot_learning_curve(std::filesystem::path const& stem, learning_curve const& what) {
+    gnuplot::draw(stem, detail::learning_curve_plot(what).picture());
+}
+
+} // namespace gmac::examples::train
