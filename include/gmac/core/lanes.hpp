@@ -63,6 +63,25 @@ template <class V>
 
 namespace detail {
 
+template <class V>
+inline constexpr bool is_avx512 = false;
+#if defined(__AVX512F__)
+template <class T, class A>
+inline constexpr bool is_avx512<xsimd::batch<T, A>> = std::derived_from<A, xsimd::avx512f>;
+// The unmasked forms of these intrinsics make GCC 12 warn of an uninitialised register of its own.
+template <class T, class A>
+[[nodiscard]] inline xsimd::batch<T, A> sqrt_512(xsimd::batch<T, A> const& x) noexcept {
+    if constexpr (sizeof(T) == 4)
+        return _mm512_maskz_sqrt_ps(static_cast<__mmask16>(0xffff), x);
+    else
+        return _mm512_maskz_sqrt_pd(static_cast<__mmask8>(0xff), x);
+}
+#endif
+
+} // namespace detail
+
+namespace lookup {
+
 // Unqualified calls inside the objects below must find nothing but the overloads that belong to the lane type.
 void select() = delete;
 void abs() = delete;
@@ -92,6 +111,10 @@ struct sqrt_fn {
     [[nodiscard]] V operator()(V const& x) const noexcept {
         if constexpr (std::floating_point<V>)
             return std::sqrt(x);
+#if defined(__AVX512F__)
+        else if constexpr (detail::is_avx512<V>)
+            return detail::sqrt_512(x);
+#endif
         else
             return sqrt(x);
     }
@@ -106,17 +129,17 @@ struct any_fn {
     }
 };
 
-} // namespace detail
+} // namespace lookup
 
 // Function objects, so that `using gmac::lanes::sqrt; sqrt(x)` is never ambiguous with what argument-dependent lookup
 // would find in the lane type's own namespace (xsimd has functions of the same names).
 
 /// select(mask, a, b): a where the mask holds, else b. A NaN in either stays where it was.
-inline constexpr detail::select_fn select{};
-inline constexpr detail::abs_fn abs{};
-inline constexpr detail::sqrt_fn sqrt{};
+inline constexpr lookup::select_fn select{};
+inline constexpr lookup::abs_fn abs{};
+inline constexpr lookup::sqrt_fn sqrt{};
 /// any(mask): true if the mask holds in any lane.
-inline constexpr detail::any_fn any{};
+inline constexpr lookup::any_fn any{};
 
 /// One column of `width_of<V>` consecutive rows. `count` < width repeats the last valid row, so that no lane computes on
 /// memory that is not there; use store_rows with the same count.

@@ -1,26 +1,153 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/special_coefficients.hpp>
 
+#include <array>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
+#include <limits>
 
-/// The transcendental functions of the kernels, over a lane type.
+/// The transcendental functions of the kernels over a lane type: one source for float, double and every xsimd batch, so
+/// that a result does not depend on the lane width beyond the rounding of fused multiply-adds. Every other lane type
+/// (gmac::counted, a dual number) brings `exp`, `log`, `log1p` and `erf` in its own namespace, and may bring `exp_erf`.
+///
+/// NaN and infinity give what the standard library gives. Errors are in units of the last place (ulp) of the exact
+/// result; the figures are the largest that tests/mixture/special.cpp finds.
 namespace gmac::lanes {
+
+/// exp(−z²) and erf(z).
+template <class V>
+struct exp_erf_result {
+    V exp, erf;
+};
 
 namespace detail {
 
+/// Horner's rule, unrolled.
+template <std::size_t From = 0, class V, std::size_t N>
+[[nodiscard]] inline V polynomial(V const& x, std::array<double, N> const& c) noexcept {
+    if constexpr (From + 1 == N)
+        return constant<V>(c[From]);
+    else
+        return mul_add(polynomial<From + 1>(x, c), x, constant<V>(c[From]));
+}
+
+/// exp(−x) = value · 2^n with value in [0.7, 1.5]; `shifted` holds the integer n in its lowest bits.
+template <class V>
+struct scaled_exp {
+    V value, n, shifted;
+};
+template <class V>
+[[nodiscard]] inline scaled_exp<V> exp_of_minus(V const& x) noexcept {
+    using T = scalar_of<V>;
+    using c = coefficients<T>;
+    constexpr double inverse_ln2 = 0x1.71547652b82fep0;
+    V const magic = constant<V>(layout<T>::round + layout<T>::bias);
+    V const shifted = mul_sub(x, constant<V>(inverse_ln2), magic);
+    V const n = shifted - magic;
+    V const r = mul_add(n, constant<V>(c::ln2_low), mul_add(n, constant<V>(c::ln2_high), x)); // −r is what is left
+    return {polynomial(r, c::exp), n, shifted};
+}
+
+/// exp(x): 2^n is put on in two halves, so that neither overflow nor gradual underflow needs a case of its own.
+template <class V>
+[[nodiscard]] inline V exp_native(V const& x) noexcept {
+    using T = scalar_of<V>;
+    using c = coefficients<T>;
+    V const lowest = constant<V>(c::exp_lowest);
+    V const highest = constant<V>(c::exp_highest);
+    auto const [value, n, shifted] = exp_of_minus(V(-at_least(lowest, at_most(highest, x))));
+    V const magic = constant<V>(layout<T>::round + layout<T>::bias);
+    V const half = mul_add(n, constant<V>(0.5), magic);
+    V const rest = V(n - V(half - magic)) + magic;
+    return value * power_of_two(half) * power_of_two(rest);
+}
+
+template <class V>
+[[nodiscard]] inline exp_erf_result<V> exp_erf_native(V const& z) noexcept {
+    using c = coefficients<scalar_of<V>>;
+    // From the end on n is −bias, so that the power of two is exactly zero. Subnormal numbers would come next: machines
+    // take ten times as long for those.
+    V const a = at_most(constant<V>(c::erf_end), abs(z));
+    V const square = a * a;
+    auto const [value, n, shifted] = exp_of_minus(square);
+    V const exponential = value * power_of_two(shifted);
+    V const split = constant<V>(c::erf_split);
+    V const low = mul_add(polynomial(square, c::erf_low), z, z);
+    V const high = mul_sub(exponential, polynomial(V(a - split), c::erf_high), constant<V>(1.0));
+    return {exponential, select(a < split, low, with_sign_of(z, high))};
+}
+
+/// log(x) for x > 0, finite.
+template <class V>
+[[nodiscard]] inline V log_positive(V const& x) noexcept {
+    using T = scalar_of<V>;
+    using B = typename bits_of<V>::type;
+    using c = coefficients<T>;
+    V const one = constant<V>(1.0);
+    V const zero = constant<V>(0.0);
+    // Subnormal numbers are scaled up first.
+    constexpr double scale = sizeof(T) == 4 ? 0x1p24 : 0x1p54;
+    auto const subnormal = x < constant<V>(static_cast<double>((std::numeric_limits<T>::min)()));
+    B const bits = to_bits(V(select(subnormal, V(x * constant<V>(scale)), x)));
+    // The exponent as a number: put into the last bits of 2^mantissa_bits, which is taken away again.
+    constexpr double two_to_mantissa = sizeof(T) == 4 ? 0x1p23 : 0x1p52;
+    V const biased = from_bits<V>(shift_right<layout<T>::mantissa_bits>(bits) |
+                                  B(std::bit_cast<unsigned_of<T>>(static_cast<T>(two_to_mantissa))));
+    V const mantissa = from_bits<V>((bits & B(layout<T>::mantissa)) | B(layout<T>::one)); // in [1, 2)
+    auto const upper = mantissa > constant<V>(0x1.6a09e6p0);
+    V const m = select(upper, V(mantissa * constant<V>(0.5)), mantissa); // in [√½, √2]
+    V const e = V(biased - constant<V>(two_to_mantissa + layout<T>::bias)) + select(upper, one, zero) -
+                select(subnormal, constant<V>(sizeof(T) == 4 ? 24.0 : 54.0), zero);
+    // log m = f − s (f − s² R), with f = m − 1 exact and s = f / (2 + f).
+    V const f = m - one;
+    V const s = f / (f + constant<V>(2.0));
+    V const s2 = s * s;
+    V const small = s * (f - s2 * polynomial(s2, c::log));
+    return mul_add(e, constant<V>(c::ln2_high), V(f - (small - e * constant<V>(c::ln2_low))));
+}
+
+template <class V>
+[[nodiscard]] inline V log_native(V const& x) noexcept {
+    using limits = std::numeric_limits<scalar_of<V>>;
+    V const zero = constant<V>(0.0);
+    V const infinity(limits::infinity());
+    V const special = select(x == zero, V(-infinity), select(x < zero, V(limits::quiet_NaN()), x));
+    return select(x > zero, select(x < infinity, log_positive(x), special), special);
+}
+
+template <class V>
+[[nodiscard]] inline V log1p_native(V const& x) noexcept {
+    V const one = constant<V>(1.0);
+    V const zero = constant<V>(0.0);
+    V const sum = x + one;
+    // What the addition lost, to first order. Beyond 2^60 nothing was, and infinity has no difference.
+    V const lost = x - V(sum - one);
+    auto const corrected = V(sum * sum) < constant<V>(0x1p120); // not NaN
+    V const correction = select(sum > zero, select(corrected, V(lost / sum), zero), zero);
+    return log_native(sum) + correction;
+}
+
+} // namespace detail
+
+namespace lookup {
+
+// As in lanes.hpp: unqualified calls find the overloads of the lane type and nothing else.
 void exp() = delete;
 void log() = delete;
 void log1p() = delete;
 void erf() = delete;
+void exp_erf() = delete;
 
 struct exp_fn {
     template <class V>
     [[nodiscard]] V operator()(V const& x) const noexcept {
-        if constexpr (std::floating_point<V>)
-            return std::exp(x);
+        if constexpr (native<V>)
+            return detail::exp_native(x);
         else
             return exp(x);
     }
@@ -28,8 +155,8 @@ struct exp_fn {
 struct log_fn {
     template <class V>
     [[nodiscard]] V operator()(V const& x) const noexcept {
-        if constexpr (std::floating_point<V>)
-            return std::log(x);
+        if constexpr (native<V>)
+            return detail::log_native(x);
         else
             return log(x);
     }
@@ -37,53 +164,45 @@ struct log_fn {
 struct log1p_fn {
     template <class V>
     [[nodiscard]] V operator()(V const& x) const noexcept {
-        if constexpr (std::floating_point<V>)
-            return std::log1p(x);
+        if constexpr (native<V>)
+            return detail::log1p_native(x);
         else
             return log1p(x);
+    }
+};
+struct exp_erf_fn {
+    template <class V>
+    [[nodiscard]] exp_erf_result<V> operator()(V const& z) const noexcept {
+        if constexpr (native<V>)
+            return detail::exp_erf_native(z);
+        else if constexpr (requires { exp_erf(z); })
+            return exp_erf(z);
+        else
+            return {exp(V(-(z * z))), erf(z)};
     }
 };
 struct erf_fn {
     template <class V>
     [[nodiscard]] V operator()(V const& x) const noexcept {
-        if constexpr (std::floating_point<V>)
-            return std::erf(x);
+        if constexpr (native<V>)
+            return detail::exp_erf_native(x).erf;
         else
             return erf(x);
     }
 };
 
-} // namespace detail
+} // namespace lookup
 
-inline constexpr detail::exp_fn exp{};
-inline constexpr detail::log_fn log{};
-inline constexpr detail::log1p_fn log1p{};
-inline constexpr detail::erf_fn erf{};
-
-/// a b + c, rounded once where the machine has a fused multiply-add.
-template <class V>
-[[nodiscard]] inline V mul_add(V const& a, V const& b, V const& c) noexcept {
-    if constexpr (width_of<V> > 1)
-        return xsimd::fma(a, b, c);
-    else
-        return a * b + c;
-}
-
-/// 1/√x.
-template <class V>
-[[nodiscard]] inline V inverse_sqrt(V const& x) noexcept {
-    return constant<V>(1.0) / sqrt(x);
-}
-
-/// exp(−z²) and erf(z).
-template <class V>
-struct exp_erf_result {
-    V exp, erf;
-};
-template <class V>
-[[nodiscard]] inline exp_erf_result<V> exp_erf(V const& z) noexcept {
-    return {exp(V(-(z * z))), erf(z)};
-}
+/// exp(x)
+inline constexpr lookup::exp_fn exp{};
+/// log(x)
+inline constexpr lookup::log_fn log{};
+/// log(1 + x)
+inline constexpr lookup::log1p_fn log1p{};
+/// erf(x)
+inline constexpr lookup::erf_fn erf{};
+/// {exp(−z²), erf(z)}, which share the exponential.
+inline constexpr lookup::exp_erf_fn exp_erf{};
 
 /// softplus(x) = log(1 + exp(x)) and sigmoid(x) = 1 / (1 + exp(−x)), its derivative, which share the exponential.
 template <class V>
@@ -96,7 +215,7 @@ template <class V>
     V const one = constant<V>(1.0);
     V const tail = exp(V(-abs(x))); // in (0, 1]: nothing overflows
     V const above = one / (one + tail);
-    // The branch x < 0 keeps tail / (1 + tail) from rounding to a difference of nearly equal numbers.
+    // For x < 0, tail / (1 + tail) keeps its relative accuracy, 1 − above would not.
     return {select(x < zero, zero, x) + log1p(tail), select(x < zero, V(tail * above), above)};
 }
 template <class V>

@@ -62,13 +62,13 @@ template <class V>
 }
 
 /// h = 1/√q for the doubled variance q ≥ 0 of a pair. For two point masses, q = 0, it is a finite number so large that
-/// d h is far beyond the tail of the normal distribution unless d = 0 (or |d| < 2e-32 in float, 1e-290 in double): then
+/// d h is far beyond the tail of the normal distribution unless d = 0 (or |d| < 1e-32 in float, 1e-290 in double): then
 /// e = |d|, ∂e/∂d = sign(d) and q g = 0 come out exactly, with no constant added under the root. It leaves room for
-/// sums of 2^18 of them.
+/// sums of 2^16 of them.
 template <class V>
 [[nodiscard]] inline V inverse_root(V const& q) noexcept {
-    constexpr double large = std::same_as<lanes::scalar_of<V>, float> ? 0x1p108 : 0x1p970;
-    return lanes::select(q == lanes::constant<V>(0.0), lanes::constant<V>(large), V(lanes::inverse_sqrt(q)));
+    constexpr double cap = std::same_as<lanes::scalar_of<V>, float> ? 0x1p108 : 0x1p970;
+    return lanes::inverse_sqrt(q, lanes::constant<V>(cap));
 }
 
 /// Adds one pair of weight 1; without derivatives `slope` and `density` are left alone.

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/lanes.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+/// What the special functions need to know of the machine: the bits of a number, fused multiply-add and the reciprocal
+/// square root. Lane types that are computed this way are float, double and their xsimd batches.
+namespace gmac::lanes {
+
+/// float, double and batches of them: lane types whose functions this library computes itself.
+template <class V>
+concept native = std::same_as<scalar_of<V>, float> || std::same_as<scalar_of<V>, double>;
+
+/// a b + c, rounded once where the machine has a fused multiply-add.
+template <class V>
+[[nodiscard]] inline V mul_add(V const& a, V const& b, V const& c) noexcept {
+    if constexpr (width_of<V> > 1)
+        return xsimd::fma(a, b, c);
+    else
+        return a * b + c;
+}
+
+/// c − a b, in the same way.
+template <class V>
+[[nodiscard]] inline V mul_sub(V const& a, V const& b, V const& c) noexcept {
+    if constexpr (width_of<V> > 1)
+        return xsimd::fnma(a, b, c);
+    else
+        return c - a * b;
+}
+
+/// The smaller (greater) of the limit and x; a NaN in x stays. On x86 this is one instruction, unlike a comparison and
+/// a selection: it gives its second operand where one is NaN, and the tests look after that.
+template <class V>
+[[nodiscard]] inline V at_most(V const& limit, V const& x) noexcept {
+    if constexpr (width_of<V> > 1)
+        return xsimd::min(limit, x);
+    else
+        return select(limit < x, limit, x);
+}
+template <class V>
+[[nodiscard]] inline V at_least(V const& limit, V const& x) noexcept {
+    if constexpr (width_of<V> > 1)
+        return xsimd::max(limit, x);
+    else
+        return select(x < limit, limit, x);
+}
+
+namespace detail {
+
+template <class T>
+using unsigned_of = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+/// IEEE 754 binary32 and binary64.
+template <class T>
+struct layout {
+    static constexpr int mantissa_bits = sizeof(T) == 4 ? 23 : 52;
+    static constexpr int bias = sizeof(T) == 4 ? 127 : 1023;
+    static constexpr unsigned_of<T> mantissa = (unsigned_of<T>(1) << mantissa_bits) - 1;
+    static constexpr unsigned_of<T> one = unsigned_of<T>(bias) << mantissa_bits;
+    /// 1.5 · 2^mantissa_bits: adding it rounds to an integer, which then stands in the lowest bits.
+    static constexpr double round = sizeof(T) == 4 ? 0x1.8p23 : 0x1.8p52;
+};
+
+template <class V>
+struct bits_of {
+    using type = unsigned_of<V>;
+};
+template <class T, class A>
+struct bits_of<xsimd::batch<T, A>> {
+    using type = xsimd::batch<unsigned_of<T>, A>;
+};
+
+template <class V>
+[[nodiscard]] inline auto to_bits(V const& x) noexcept {
+    using B = typename bits_of<V>::type;
+    if constexpr (width_of<V> == 1)
+        return std::bit_cast<B>(x);
+    else
+#if XSIMD_VERSION_MAJOR >= 11
+        return xsimd::bitwise_cast<typename B::value_type>(x);
+#else
+        return xsimd::bitwise_cast<B>(x);
+#endif
+}
+template <class V>
+[[nodiscard]] inline V from_bits(typename bits_of<V>::type const& x) noexcept {
+    if constexpr (width_of<V> == 1)
+        return std::bit_cast<V>(x);
+    else
+#if XSIMD_VERSION_MAJOR >= 11
+        return xsimd::bitwise_cast<typename V::value_type>(x);
+#else
+        return xsimd::bitwise_cast<V>(x);
+#endif
+}
+
+#if defined(__AVX512F__)
+// Masked, as lanes::sqrt.
+template <int Count, class T, class A>
+[[nodiscard]] inline xsimd::batch<T, A> shift_left_512(xsimd::batch<T, A> const& x) noexcept {
+    if constexpr (sizeof(T) == 4)
+        return _mm512_maskz_slli_epi32(static_cast<__mmask16>(0xffff), x, Count);
+    else
+        return _mm512_maskz_slli_epi64(static_cast<__mmask8>(0xff), x, Count);
+}
+template <int Count, class T, class A>
+[[nodiscard]] inline xsimd::batch<T, A> shift_right_512(xsimd::batch<T, A> const& x) noexcept {
+    if constexpr (sizeof(T) == 4)
+        return _mm512_maskz_srli_epi32(static_cast<__mmask16>(0xffff), x, Count);
+    else
+        return _mm512_maskz_srli_epi64(static_cast<__mmask8>(0xff), x, Count);
+}
+#endif
+
+template <int Count, class B>
+[[nodiscard]] inline B shift_left(B const& x) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (is_avx512<B>)
+        return shift_left_512<Count>(x);
+    else
+#endif
+        return x << Count;
+}
+template <int Count, class B>
+[[nodiscard]] inline B shift_right(B const& x) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (is_avx512<B>)
+        return shift_right_512<Count>(x);
+    else
+#endif
+        return x >> Count;
+}
+
+/// 2^n for the integer n whose bits, plus the bias, are the lowest of x: the exponent field of a normal number.
+template <class V>
+[[nodiscard]] inline V power_of_two(V const& x) noexcept {
+    return from_bits<V>(shift_left<layout<scalar_of<V>>::mantissa_bits>(to_bits(x)));
+}
+
+/// magnitude ≥ 0 with the sign of x.
+template <class V>
+[[nodiscard]] inline V with_sign_of(V const& x, V const& magnitude) noexcept {
+    using B = typename bits_of<V>::type;
+    using T = scalar_of<V>;
+    return from_bits<V>(to_bits(magnitude) | (to_bits(x) & B(std::bit_cast<unsigned_of<T>>(T(-0.0)))));
+}
+
+#if defined(__AVX512F__)
+// 14 bits from the machine, doubled by Newton's steps: several times as fast as a square root and a division.
+template <class T, class A>
+[[nodiscard]] inline xsimd::batch<T, A> inverse_sqrt_512(xsimd::batch<T, A> const& x,
+                                                         xsimd::batch<T, A> const& cap) noexcept {
+    using V = xsimd::batch<T, A>;
+    V estimate;
+    if constexpr (std::same_as<T, float>)
+        estimate = V(_mm512_maskz_rsqrt14_ps(static_cast<__mmask16>(0xffff), x));
+    else
+        estimate = V(_mm512_maskz_rsqrt14_pd(static_cast<__mmask8>(0xff), x));
+    estimate = at_most(cap, estimate); // so that the steps find no infinity
+    for (int step = 0; step < (std::same_as<T, float> ? 1 : 2); ++step) {
+        V const defect = mul_sub(V(x * estimate), estimate, constant<V>(1.0)); // 1 − x y²
+        estimate = mul_add(V(constant<V>(0.5) * estimate), defect, estimate);
+    }
+    return estimate;
+}
+#endif
+
+} // namespace detail
+
+/// 1/√x for x ≥ 0, to 1.5 units in the last place; where that is greater than `cap` (x = 0 among them), a finite number
+/// between cap and three times cap.
+template <class V>
+[[nodiscard]] inline V inverse_sqrt(V const& x, V const& cap) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (detail::is_avx512<V>)
+        return detail::inverse_sqrt_512(x, cap);
+    else
+#endif
+        return at_most(cap, V(constant<V>(1.0) / sqrt(x)));
+}
+
+} // namespace gmac::lanes
