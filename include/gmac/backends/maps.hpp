@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/nn/backend.hpp>
+#include <gmac/nn/overlap.hpp>
+#include <gmac/nn/packs.hpp>
+
+#include <xsimd/xsimd.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+
+namespace gmac::backends {
+
+namespace detail {
+
+/// tanh, odd, monotone to rounding, NaN stays NaN. float: x P(x²) / Q(x²), the best in relative error (2.1e-8, a third of
+/// an ulp) on |x| ≤ 9.02, beyond which the nearest float is 1; found by Remez exchange.
+template <class V>
+[[nodiscard]] inline V tanh(V const& x) noexcept {
+    if constexpr (std::floating_point<V>) {
+        return std::tanh(x);
+    } else if constexpr (std::same_as<lanes::scalar_of<V>, float>) {
+        V const bound(9.02f);
+        V const lower = lanes::select(x < -bound, V(-bound), x); // comparisons let a NaN through, min and max may not
+        V const y = lanes::select(lower > bound, bound, lower);
+        V const t = y * y;
+        V p(1.3319070982959753e-8f);
+        p = xsimd::fma(p, t, V(2.0583479932678212e-5f));
+        p = xsimd::fma(p, t, V(3.4940344407471868e-3f));
+        p = xsimd::fma(p, t, V(0.13379717823810872f));
+        p = xsimd::fma(p, t, V(0.99999997901118958f));
+        V q(7.762018878133853e-7f);
+        q = xsimd::fma(q, t, V(3.2830926738315144e-4f));
+        q = xsimd::fma(q, t, V(0.025871072698470463f));
+        q = xsimd::fma(q, t, V(0.46713033062855174f));
+        q = xsimd::fma(q, t, V(1.f));
+        return y * p / q;
+    } else {
+        return xsimd::tanh(x);
+    }
+}
+
+struct identity_map {
+    template <class V>
+    [[nodiscard]] static V forward(V const& x) noexcept {
+        return x;
+    }
+    template <class V>
+    [[nodiscard]] static V backward(V const&, V const& gradient) noexcept {
+        return gradient;
+    }
+};
+struct tanh_map {
+    template <class V>
+    [[nodiscard]] static V forward(V const& x) noexcept {
+        return tanh(x);
+    }
+    template <class V>
+    [[nodiscard]] static V backward(V const& y, V const& gradient) noexcept {
+        return gradient - gradient * (y * y);
+    }
+};
+struct relu_map {
+    template <class V>
+    [[nodiscard]] static V forward(V const& x) noexcept {
+        V const zero(lanes::scalar_of<V>(0));
+        return lanes::select(x < zero, zero, x);
+    }
+    template <class V>
+    [[nodiscard]] static V backward(V const& y, V const& gradient) noexcept {
+        V const zero(lanes::scalar_of<V>(0));
+        return lanes::select(y <= zero, zero, gradient);
+    }
+};
+
+template <class Visit>
+void with_map(nn::activation f, Visit&& visit) {
+    switch (f) {
+    case nn::activation::none:
+        return visit(identity_map{});
+    case nn::activation::tanh:
+        return visit(tanh_map{});
+    case nn::activation::relu:
+        return visit(relu_map{});
+    }
+}
+
+/// Up to a register of the elements data[0], data[stride], …
+template <class V>
+[[nodiscard]] inline V load_strided(lanes::scalar_of<V> const* data, std::ptrdiff_t stride, std::size_t count) noexcept {
+    if (stride == 1)
+        return nn::detail::load_pack<V>(data, count);
+    alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane{};
+    for (std::size_t i = 0; i < count; ++i)
+        lane[i] = data[static_cast<std::ptrdiff_t>(i) * stride];
+    return V::load_aligned(lane.data());
+}
+template <class V>
+inline void store_strided(V const& value, lanes::scalar_of<V>* data, std::ptrdiff_t stride, std::size_t count) noexcept {
+    if (stride == 1)
+        return nn::detail::store_pack(value, data, count);
+    alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane;
+    value.store_aligned(lane.data());
+    for (std::size_t i = 0; i < count; ++i)
+        data[static_cast<std::ptrdiff_t>(i) * stride] = lane[i];
+}
+
+/// A matrix that is dense as one long row, so that short rows fill whole registers.
+template <class T>
+[[nodiscard]] matrix_view<T> flattened(matrix_view<T> const& m) noexcept {
+    return {m.data(), 1, m.rows() * m.cols()};
+}
+
+} // namespace detail
+
+/// The part of a backend that is no matrix product, in SIMD registers: a base of every backend whose memory is plain.
+template <std::floating_point T>
+struct maps {
+    /// result = f(input); in place if both are the same view.
+    static void activate(nn::activation f, matrix_view<T const> input, matrix_view<T> result) {
+        require_shape(input, result.rows(), result.cols(), "the input", "activate");
+        nn::detail::require_same_or_no_overlap(result, input, "activate");
+        activate_unchecked(f, input, result);
+    }
+
+    /// result = output_gradient · f'(x), with f' from the output f(x); in place if result and an operand are the same view.
+    static void activate_backward(nn::activation f, matrix_view<T const> output, matrix_view<T const> output_gradient,
+                                  matrix_view<T> result) {
+        require_shape(output, result.rows(), result.cols(), "the output", "activate_backward");
+        require_shape(output_gradient, result.rows(), result.cols(), "the output gradient", "activate_backward");
+        nn::detail::require_same_or_no_overlap(result, output, "activate_backward");
+        nn::detail::require_same_or_no_overlap(result, output_gradient, "activate_backward");
+        if (output.dense() && output_gradient.dense() && result.dense()) {
+            output = detail::flattened(output);
+            output_gradient = detail::flattened(output_gradient);
+            result = detail::flattened(result);
+        }
+        detail::with_map(f, [&]<class Map>(Map) {
+            for (std::size_t i = 0; i < result.rows(); ++i)
+                nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, std::size_t count) {
+                    V const y = detail::load_strided<V>(&output(i, j), output.col_stride(), count);
+                    V const g = detail::load_strided<V>(&output_gradient(i, j), output_gradient.col_stride(), count);
+                    detail::store_strided<V>(Map::backward(y, g), &result(i, j), result.col_stride(), count);
+                });
+        });
+    }
+
+    /// result[j] = Σ_i matrix(i, j), from the first row to the last.
+    static void column_sums(matrix_view<T const> matrix, vector_view<T> result) {
+        require_size(result, matrix.cols(), "the result", "column_sums");
+        nn::detail::require_no_overlap(matrix_view<T>(result.data(), result.size(), 1, result.stride(), 1), matrix,
+                                       "column_sums");
+        constexpr std::size_t width = lanes::width_of<V>;
+        std::size_t j = 0;
+        for (; j + 4 * width <= matrix.cols(); j += 4 * width)
+            column_sums_of<4>(matrix, result, j, 4 * width);
+        for (; j < matrix.cols(); j += width)
+            column_sums_of<1>(matrix, result, j, (std::min)(width, matrix.cols() - j));
+    }
+
+protected:
+    using V = lanes::widest<T>;
+
+    static void activate_unchecked(nn::activation f, matrix_view<T const> input, matrix_view<T> result) noexcept {
+        if (input.dense() && result.dense()) {
+            input = detail::flattened(input);
+            result = detail::flattened(result);
+        }
+        detail::with_map(f, [&]<class Map>(Map) {
+            for (std::size_t i = 0; i < result.rows(); ++i)
+                nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, std::size_t count) {
+                    V const x = detail::load_strided<V>(&input(i, j), input.col_stride(), count);
+                    detail::store_strided<V>(Map::forward(x), &result(i, j), result.col_stride(), count);
+                });
+        });
+    }
+
+private:
+    template <std::size_t Registers>
+    static void column_sums_of(matrix_view<T const> const& matrix, vector_view<T> const& result, std::size_t first,
+                               std::size_t count) noexcept {
+        constexpr std::size_t width = lanes::width_of<V>;
+        std::array<V, Registers> sums;
+        sums.fill(V(T(0)));
+        for (std::size_t i = 0; i < matrix.rows(); ++i)
+            for (std::size_t r = 0; r < Registers; ++r)
+                sums[r] = sums[r] + detail::load_strided<V>(&matrix(i, first + r * width), matrix.col_stride(),
+                                                            (std::min)(width, count - r * width));
+        for (std::size_t r = 0; r < Registers; ++r)
+            detail::store_strided<V>(sums[r], &result[first + r * width], result.stride(),
+                                     (std::min)(width, count - r * width));
+    }
+};
+
+} // namespace gmac::backends

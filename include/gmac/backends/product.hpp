@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/nn/module.hpp>
+#include <gmac/nn/packs.hpp>
+
+#include <xsimd/xsimd.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+/// The matrix product of backends::simd. Networks of reinforcement learning are small: a product of 256 x 64 x 64 takes
+/// ten microseconds, so packing both operands, as a library for large matrices does, is most of what can be saved.
+///
+/// The result is computed in tiles that stay in registers. The left operand is read element by element (broadcast), so any
+/// strides will do; the right one in rows of registers, so it is copied to a panel on the stack if its rows are not
+/// contiguous. Every element of the result is one chain of multiply-adds in the order of the inner index, whatever the
+/// tile: a row's result does not depend on the other rows of its batch. Nothing is allocated.
+namespace gmac::backends::detail {
+
+// f(0), f(1), … with constants as arguments. Loops over registers must not survive: an array of registers that is indexed
+// at run time lives in memory.
+template <std::size_t Count, class F>
+[[gnu::always_inline]] inline void unroll(F&& f) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::integral_constant<std::size_t, I>{}), ...);
+    }(std::make_index_sequence<Count>{});
+}
+
+template <class V>
+struct tiling {
+    using T = lanes::scalar_of<V>;
+    static constexpr std::size_t width = lanes::width_of<V>;
+    /// AVX-512 has 32 registers, most others 16: the accumulators of a tile should take three quarters of them.
+    static constexpr bool many_registers = sizeof(V) >= 64;
+    static constexpr std::size_t columns = many_registers ? 4 : 2; ///< registers side by side
+    static constexpr std::size_t panel_width = columns * width;
+    static constexpr std::size_t panel_rows = 32768 / (panel_width * sizeof(T)); ///< a panel fills most of an L1 cache
+    static constexpr std::size_t height(std::size_t registers) noexcept {
+        return registers == 4 || (registers == 2 && !many_registers) ? 6 : 12;
+    }
+    static constexpr std::size_t max_height = 12;
+};
+
+/// c[Height, Registers * width] = start + a[Height, depth] b[depth, Registers * width]. A row stride of 0 repeats the row
+/// that `start` points to.
+template <class V, std::size_t Height, std::size_t Registers>
+inline void multiply_tile(std::size_t depth, lanes::scalar_of<V> const* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
+                          lanes::scalar_of<V> const* b, std::ptrdiff_t b_row, lanes::scalar_of<V> const* start,
+                          std::ptrdiff_t start_row, lanes::scalar_of<V>* c, std::ptrdiff_t c_row) noexcept {
+    constexpr auto width = static_cast<std::ptrdiff_t>(lanes::width_of<V>);
+    std::array<std::array<V, Registers>, Height> sums;
+    unroll<Height>([&](auto i) {
+        unroll<Registers>([&](auto j) {
+            sums[i][j] = V::load_unaligned(start + std::ptrdiff_t(i) * start_row + std::ptrdiff_t(j) * width);
+        });
+    });
+    for (std::size_t k = 0; k < depth; ++k) {
+        std::array<V, Registers> row;
+        unroll<Registers>([&](auto j) { row[j] = V::load_unaligned(b + std::ptrdiff_t(j) * width); });
+        unroll<Height>([&](auto i) {
+            V const x(a[std::ptrdiff_t(i) * a_row]);
+            unroll<Registers>([&](auto j) { sums[i][j] = xsimd::fma(x, row[j], sums[i][j]); });
+        });
+        a += a_col;
+        b += b_row;
+    }
+    unroll<Height>([&](auto i) {
+        unroll<Registers>([&](auto j) {
+            sums[i][j].store_unaligned(c + std::ptrdiff_t(i) * c_row + std::ptrdiff_t(j) * width);
+        });
+    });
+}
+
+/// `rows` ≤ max_height rows of the result by tiles of falling height.
+template <class V, std::size_t Registers>
+inline void multiply_strip(std::size_t rows, std::size_t depth, lanes::scalar_of<V> const* a, std::ptrdiff_t a_row,
+                           std::ptrdiff_t a_col, lanes::scalar_of<V> const* b, std::ptrdiff_t b_row,
+                           lanes::scalar_of<V> const* start, std::ptrdiff_t start_row, lanes::scalar_of<V>* c,
+                           std::ptrdiff_t c_row) noexcept {
+    std::size_t i = 0;
+    auto const tiles_of = [&]<std::size_t Height>(std::integral_constant<std::size_t, Height>) {
+        for (; i + Height <= rows; i += Height) {
+            auto const row = static_cast<std::ptrdiff_t>(i);
+            multiply_tile<V, Height, Registers>(depth, a + row * a_row, a_row, a_col, b, b_row, start + row * start_row,
+                                                start_row, c + row * c_row, c_row);
+        }
+    };
+    tiles_of(std::integral_constant<std::size_t, tiling<V>::height(Registers)>{});
+    tiles_of(std::integral_constant<std::size_t, 4>{});
+    tiles_of(std::integral_constant<std::size_t, 2>{});
+    tiles_of(std::integral_constant<std::size_t, 1>{});
+}
+
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+template <class T>
+struct four_of;
+template <>
+struct four_of<float> {
+    typedef float type __attribute__((vector_size(16)));
+};
+template <>
+struct four_of<double> {
+    typedef double type __attribute__((vector_size(32)));
+};
+
+/// Four rows of four elements, `from_stride` apart, to four rows `to_stride` apart, rows and columns exchanged.
+template <class T>
+inline void transpose_4x4(T const* from, std::ptrdiff_t from_stride, T* to, std::ptrdiff_t to_stride) noexcept {
+    using four = typename four_of<T>::type;
+    four in[4]; // not a std::array: template arguments lose the attribute
+    for (std::ptrdiff_t i = 0; i < 4; ++i)
+        std::memcpy(&in[i], from + i * from_stride, sizeof(four));
+    four const low01 = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
+    four const high01 = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
+    four const low23 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
+    four const high23 = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
+    four const out[4]{__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                      __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                      __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                      __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+    for (std::ptrdiff_t i = 0; i < 4; ++i)
+        std::memcpy(to + i * to_stride, &out[i], sizeof(four));
+}
+#else
+template <class T>
+inline void transpose_4x4(T const* from, std::ptrdiff_t from_stride, T* to, std::ptrdiff_t to_stride) noexcept {
+    for (std::ptrdiff_t i = 0; i < 4; ++i)
+        for (std::ptrdiff_t j = 0; j < 4; ++j)
+            to[j * to_stride + i] = from[i * from_stride + j];
+}
+#endif
+
+/// Copies a block of the right operand to rows of `panel_width`; the columns beyond the block, up to the next whole
+/// register, are zero.
+template <class V>
+inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& block, lanes::scalar_of<V>* panel) noexcept {
+    using T = lanes::scalar_of<V>;
+    constexpr std::size_t stride = tiling<V>::panel_width;
+    std::size_t const rows = block.rows();
+    std::size_t const cols = block.cols();
+    std::size_t const padded = (cols + tiling<V>::width - 1) / tiling<V>::width * tiling<V>::width;
+    std::size_t row = 0;
+    if (block.row_stride() == 1) {
+        for (; row + 4 <= rows; row += 4) {
+            std::size_t col = 0;
+            for (; col + 4 <= cols; col += 4)
+                transpose_4x4(&block(row, col), block.col_stride(), panel + row * stride + col,
+                              static_cast<std::ptrdiff_t>(stride));
+            for (; col < cols; ++col)
+                for (std::size_t i = row; i < row + 4; ++i)
+                    panel[i * stride + col] = block(i, col);
+        }
+    }
+    for (std::size_t i = row; i < rows; ++i) {
+        T* const to = panel + i * stride;
+        if (block.col_stride() == 1)
+            std::copy_n(&block(i, 0), cols, to);
+        else
+            for (std::size_t j = 0; j < cols; ++j)
+                to[j] = block(i, j);
+    }
+    if (padded > cols)
+        for (std::size_t i = 0; i < rows; ++i)
+            std::fill(panel + i * stride + cols, panel + i * stride + padded, T(0));
+}
+
+/// What the sums start from.
+enum class start_from { zero, bias, result };
+
+/// One multiplication: the operands, and what is needed to go through them panel by panel.
+template <class V>
+class product {
+public:
+    using T = lanes::scalar_of<V>;
+
+    product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result, start_from start,
+            vector_view<T const> bias = {}) noexcept
+        : left_(left), right_(right), result_(result), start_(start), bias_(bias) {}
+
+    /// finish(block) is called for each finished block of the result, while it is in the cache.
+    template <class Finish>
+    void run(Finish&& finish) const noexcept {
+        std::size_t const cols = result_.cols();
+        std::size_t col = 0;
+        for (; col + sizes::panel_width <= cols; col += sizes::panel_width)
+            panel<sizes::columns>(col, sizes::panel_width, finish);
+        if constexpr (sizes::columns == 4)
+            for (; col + 2 * sizes::width <= cols; col += 2 * sizes::width)
+                panel<2>(col, 2 * sizes::width, finish);
+        for (; col < cols; col += sizes::width)
+            panel<1>(col, (std::min)(sizes::width, cols - col), finish);
+    }
+
+private:
+    using sizes = tiling<V>;
+
+    template <std::size_t Registers, class Finish>
+    void panel(std::size_t col, std::size_t count, Finish&& finish) const noexcept {
+        alignas(64) std::array<T, sizes::panel_rows * sizes::panel_width> packed;
+        alignas(64) std::array<T, sizes::panel_width> start{};
+        constexpr std::size_t height = sizes::height(Registers);
+        bool const whole = count == Registers * sizes::width;
+        bool const direct = whole && right_.row_contiguous();
+        bool const in_place = whole && result_.row_contiguous();
+        if (start_ == start_from::bias)
+            for (std::size_t j = 0; j < count; ++j)
+                start[j] = bias_[col + j];
+        std::size_t const rows = result_.rows();
+        std::size_t const depth = left_.cols();
+        std::size_t first = 0;
+        do { // at least once: with no inner index the result is what the sums start from
+            std::size_t const last = (std::min)(depth, first + sizes::panel_rows);
+            bool const from_result = first > 0 || start_ == start_from::result;
+            T const* b = right_.data();
+            std::ptrdiff_t b_row = right_.row_stride();
+            if (direct) {
+                b = right_.data() + static_cast<std::ptrdiff_t>(first) * b_row + static_cast<std::ptrdiff_t>(col);
+            } else {
+                pack_panel<V>(right_.block(first, col, last - first, count), packed.data());
+                b = packed.data();
+                b_row = static_cast<std::ptrdiff_t>(sizes::panel_width);
+            }
+            for (std::size_t row = 0; row < rows; row += height) {
+                matrix_view<T> const block = result_.block(row, col, (std::min)(height, rows - row), count);
+                T const* const a = left_.data() + static_cast<std::ptrdiff_t>(row) * left_.row_stride() +
+                                   static_cast<std::ptrdiff_t>(first) * left_.col_stride();
+                if (in_place)
+                    multiply_strip<V, Registers>(block.rows(), last - first, a, left_.row_stride(), left_.col_stride(), b,
+                                                 b_row, from_result ? block.data() : start.data(),
+                                                 from_result ? block.row_stride() : 0, block.data(),
+                                                 block.row_stride());
+                else
+                    through_copy<Registers>(block, last - first, a, b, b_row, from_result ? nullptr : start.data());
+                if (last == depth)
+                    finish(block);
+            }
+            first = last;
+        } while (first < depth);
+    }
+
+    /// A block that does not fill its registers or whose rows are not contiguous.
+    template <std::size_t Registers>
+    void through_copy(matrix_view<T> const& block, std::size_t depth, T const* a, T const* b, std::ptrdiff_t b_row,
+                      T const* start) const noexcept {
+        constexpr std::size_t stride = Registers * sizes::width;
+        alignas(64) std::array<T, sizes::height(Registers) * stride> copy;
+        if (start == nullptr) {
+            copy.fill(T(0));
+            for (std::size_t i = 0; i < block.rows(); ++i)
+                for (std::size_t j = 0; j < block.cols(); ++j)
+                    copy[i * stride + j] = block(i, j);
+        }
+        multiply_strip<V, Registers>(block.rows(), depth, a, left_.row_stride(), left_.col_stride(), b, b_row,
+                                     start == nullptr ? copy.data() : start,
+                                     start == nullptr ? static_cast<std::ptrdiff_t>(stride) : 0, copy.data(),
+                                     static_cast<std::ptrdiff_t>(stride));
+        for (std::size_t i = 0; i < block.rows(); ++i)
+            for (std::size_t j = 0; j < block.cols(); ++j)
+                block(i, j) = copy[i * stride + j];
+    }
+
+    matrix_view<T const> left_;
+    matrix_view<T const> right_;
+    matrix_view<T> result_;
+    start_from start_;
+    vector_view<T const> bias_;
+};
+
+/// The sum of all lanes in four chains, so that it does not wait for each addition in turn.
+template <class V>
+[[nodiscard]] inline lanes::scalar_of<V> sum_of_lanes(V const& value) noexcept {
+    using T = lanes::scalar_of<V>;
+    constexpr std::size_t width = lanes::width_of<V>;
+    alignas(64) std::array<T, width> lane;
+    value.store_aligned(lane.data());
+    if constexpr (width < 4) {
+        return lanes::sum_lanes<V>(value);
+    } else {
+        std::array<T, 4> sums{lane[0], lane[1], lane[2], lane[3]};
+        for (std::size_t i = 4; i < width; i += 4)
+            for (std::size_t k = 0; k < 4; ++k)
+                sums[k] += lane[i + k];
+        return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    }
+}
+
+/// True if there are so few columns that a dot product of contiguous rows, a register of the inner index at a time, beats
+/// a tile whose registers stay mostly empty.
+template <class V>
+[[nodiscard]] inline bool few_columns(matrix_view<lanes::scalar_of<V> const> const& left,
+                                      matrix_view<lanes::scalar_of<V> const> const& right) noexcept {
+    return 4 * right.cols() <= lanes::width_of<V> && left.row_contiguous() && left.cols() >= lanes::width_of<V> &&
+           left.cols() <= 1024;
+}
+
+/// The product where few_columns holds. The order of the sums depends only on the inner size.
+template <class V>
+inline void multiply_few_columns(matrix_view<lanes::scalar_of<V> const> const& left,
+                                 matrix_view<lanes::scalar_of<V> const> const& right,
+                                 matrix_view<lanes::scalar_of<V>> const& result, start_from start,
+                                 vector_view<lanes::scalar_of<V> const> const& bias) noexcept {
+    using T = lanes::scalar_of<V>;
+    constexpr std::size_t width = lanes::width_of<V>;
+    alignas(64) std::array<T, 1024> column;
+    std::size_t const depth = left.cols();
+    for (std::size_t j = 0; j < right.cols(); ++j) {
+        T const* b = &right(0, j);
+        if (right.row_stride() != 1) {
+            for (std::size_t k = 0; k < depth; ++k)
+                column[k] = right(k, j);
+            b = column.data();
+        }
+        for (std::size_t i = 0; i < left.rows(); ++i) {
+            T const* const a = &left(i, 0);
+            V even(T(0)), odd(T(0));
+            std::size_t k = 0;
+            for (; k + 2 * width <= depth; k += 2 * width) {
+                even = xsimd::fma(V::load_unaligned(a + k), V::load_unaligned(b + k), even);
+                odd = xsimd::fma(V::load_unaligned(a + k + width), V::load_unaligned(b + k + width), odd);
+            }
+            for (; k < depth; k += width)
+                even = xsimd::fma(nn::detail::load_pack<V>(a + k, depth - k), nn::detail::load_pack<V>(b + k, depth - k),
+                                  even);
+            T const sum = sum_of_lanes(V(even + odd));
+            result(i, j) = start == start_from::zero     ? sum
+                           : start == start_from::result ? result(i, j) + sum
+                                                         : bias[j] + sum;
+        }
+    }
+}
+
+} // namespace gmac::backends::detail
