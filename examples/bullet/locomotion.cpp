@@ -169,10 +169,11 @@ reward_terms locomotion::advance(std::span<double const> action, std::span<float
 void locomotion::sense() {
     robot const& r = *table_;
     for (std::size_t i = 0; i < r.motors.size(); ++i) {
-        link const& l = r.links[static_cast<std::size_t>(r.motors[i].link)];
+        int const row = r.motors[i].link;
+        link const& l = r.links[static_cast<std::size_t>(row)];
         double const middle = 0.5 * (l.lower + l.upper);
-        joints_[2 * i] = static_cast<float>(2 * (world_.angle(i) - middle) / (l.upper - l.lower));
-        joints_[2 * i + 1] = static_cast<float>(0.1 * world_.speed(i));
+        joints_[2 * i] = static_cast<float>(2 * (world_.angle(row) - middle) / (l.upper - l.lower));
+        joints_[2 * i + 1] = static_cast<float>(0.1 * world_.speed(row));
     }
     for (std::size_t i = 0; i < places_.size(); ++i)
         places_[i] = world_.position(r.parts[i]);

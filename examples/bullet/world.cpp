@@ -160,8 +160,9 @@ void world::advance(std::span<double const> torques, int substeps, double second
     body.clearForcesAndTorques();
 }
 
-double world::angle(std::size_t motor) const { return parts_->bones.body().getJointPos(parts_->joints[motor]); }
-double world::speed(std::size_t motor) const { return parts_->bones.body().getJointVel(parts_->joints[motor]); }
+double world::angle(int link) const { return parts_->bones.body().getJointPos(parts_->bones.place(link).link); }
+double world::speed(int link) const { return parts_->bones.body().getJointVel(parts_->bones.place(link).link); }
+vector3 world::base_spin() const { return from_bullet(parts_->bones.body().getBaseOmega()); }
 
 vector3 world::position(int link) const {
     placed_link const& place = parts_->bones.place(link);

@@ -32,13 +32,15 @@ public:
     /// Holds the torques [motors] (N m) over `substeps` steps of `seconds` each.
     void advance(std::span<double const> torques, int substeps, double seconds);
 
-    [[nodiscard]] double angle(std::size_t motor) const;
-    [[nodiscard]] double speed(std::size_t motor) const;
+    /// The position and speed of the joint of a row of the table: rad and rad/s, of a slide m and m/s.
+    [[nodiscard]] double angle(int link) const;
+    [[nodiscard]] double speed(int link) const;
     /// The world position of the centre of mass of a row of the table; −1 is the base.
     [[nodiscard]] vector3 position(int link) const;
     [[nodiscard]] quaternion orientation(int link) const;
     /// The velocity of the centre of mass, in the world's axes.
     [[nodiscard]] vector3 velocity(int link) const;
+    [[nodiscard]] vector3 base_spin() const; ///< rad/s
     /// Whether a contact point between the link and the floor is known; near misses count.
     [[nodiscard]] bool touches_floor(int link) const;
 
