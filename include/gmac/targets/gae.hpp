@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/error.hpp>
+#include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/targets/rollout_view.hpp>
 
@@ -71,11 +72,10 @@ struct value_rollout {
     /// The output may be the very memory of the rewards, element for element; it must not touch what is read later.
     void require_apart(matrix_view<T> const& output, std::string_view name, std::string_view where) const {
         auto const& rewards = steps.rewards;
-        bool const in_place = output.data() == rewards.data() && output.row_stride() == rewards.row_stride() &&
-                              output.col_stride() == rewards.col_stride();
+        bool const in_place = same_elements(output, rewards);
         matrix_view<T const> const finals(final_values.data(), final_values.size(), 1, final_values.stride(), 1);
-        require(in_place || !overlap(output, rewards), "{}: {} overlaps the rewards in memory", where, name);
-        require(!overlap(output, values) && !overlap(output, finals), "{}: {} overlaps the values in memory", where,
+        require(in_place || !may_overlap(output, rewards), "{}: {} overlaps the rewards in memory", where, name);
+        require(!may_overlap(output, values) && !may_overlap(output, finals), "{}: {} overlaps the values in memory", where,
                 name);
     }
 
@@ -138,7 +138,7 @@ private:
             detail::by_step<T>(advantages, rollout.steps(), rollout.environments(), "advantages", "gae");
         known.require_apart(output, "advantages", "gae");
         known.require_apart(returns, "returns", "gae");
-        require(!detail::overlap(output, returns), "gae: advantages and returns overlap in memory");
+        require(!may_overlap(output, returns), "gae: advantages and returns overlap in memory");
 
         T const gamma = static_cast<T>(discount);
         T const decay = static_cast<T>(discount * lambda);

@@ -3,9 +3,11 @@
 
 #include <gmac/core/random.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace gmac::targets {
 
@@ -22,30 +24,48 @@ enum class resampling {
 
 namespace detail {
 
-/// Words of a random stream, the same as one by one, made many blocks at a time; the stream is left where the words
-/// taken would have left it.
+/// How many particles are replaced at once.
+inline constexpr std::size_t particles_at_once = 64;
+
+/// Words of a random stream, the same as one by one, made many blocks at a time.
 class word_buffer {
 public:
-    explicit word_buffer(random_stream& stream) noexcept : stream_(stream) {}
-    word_buffer(word_buffer const&) = delete;
-    word_buffer& operator=(word_buffer const&) = delete;
-    ~word_buffer() { stream_.seek(stream_.position() - (words_.size() - next_)); }
+    void open(random_stream& stream) noexcept {
+        stream_ = &stream;
+        next_ = size;
+    }
+    /// Leaves the stream where it would be if the words had been drawn one by one.
+    void close() noexcept { stream_->seek(stream_->position() - (size - next_)); }
 
     [[nodiscard]] std::uint32_t operator()() noexcept {
-        if (next_ == words_.size()) [[unlikely]] {
-            for (std::uint32_t& word : words_)
-                word = stream_();
-            next_ = 0;
-        }
+        if (next_ == size) [[unlikely]]
+            refill();
         return words_[next_++];
+    }
+    /// The next `count` <= particles_at_once words, in a row; up to the next multiple of 16 may be read.
+    [[nodiscard]] std::uint32_t const* take(std::size_t count) noexcept {
+        while (next_ + count > size) [[unlikely]]
+            refill();
+        next_ += count;
+        return &words_[next_ - count];
     }
 
 private:
-    static constexpr std::size_t size = 64;
+    static constexpr std::size_t size = 2 * particles_at_once + 4;
 
-    random_stream& stream_;
-    alignas(64) std::array<std::uint32_t, size> words_;
+    /// Moves what is left to the front and fills the rest up to a whole block of the stream.
+    void refill() noexcept {
+        std::size_t const left = size - next_;
+        std::size_t const fresh = particles_at_once - static_cast<std::size_t>(stream_->position() & 3u);
+        std::size_t const first = size - fresh;
+        std::copy_n(&words_[next_], left, &words_[first - left]);
+        stream_->fill(std::span<std::uint32_t>(words_).subspan(first, fresh));
+        next_ = first - left;
+    }
+
+    random_stream* stream_ = nullptr;
     std::size_t next_ = size;
+    alignas(64) std::array<std::uint32_t, size + 16> words_{};
 };
 
 /// The gaps between particles that are replaced independently of each other, each with probability 1 − λ, are

@@ -131,31 +131,6 @@ private:
     std::size_t row_;
 };
 
-/// Whether two views may share memory; what lies between their elements counts as theirs.
-template <class A, class B>
-[[nodiscard]] inline bool overlap(matrix_view<A> const& a, matrix_view<B> const& b) noexcept {
-    if (a.empty() || b.empty())
-        return false;
-    struct range {
-        std::uintptr_t first, last;
-    };
-    auto const range_of = [](auto const& view) -> range {
-        using element = typename std::remove_cvref_t<decltype(view)>::value_type;
-        std::ptrdiff_t const row = static_cast<std::ptrdiff_t>(view.rows() - 1) * view.row_stride();
-        std::ptrdiff_t const col = static_cast<std::ptrdiff_t>(view.cols() - 1) * view.col_stride();
-        auto const at = [&](std::ptrdiff_t offset) {
-            return reinterpret_cast<std::uintptr_t>(view.data()) +
-                   static_cast<std::uintptr_t>(offset) * sizeof(element);
-        };
-        std::ptrdiff_t const low = (row < 0 ? row : 0) + (col < 0 ? col : 0);
-        std::ptrdiff_t const high = (row > 0 ? row : 0) + (col > 0 ? col : 0);
-        return {at(low), at(high) + sizeof(element)};
-    };
-    range const x = range_of(a);
-    range const y = range_of(b);
-    return x.first < y.last && y.first < x.last;
-}
-
 } // namespace detail
 
 } // namespace gmac::targets

@@ -198,57 +198,81 @@ void require_distributions(Source const& source, std::size_t first_row, std::siz
             require_weights(source.weights, first_row, rows, where);
 }
 
-/// Chooses one of the components of a row: the inverse of their cumulative weights at word / 2^32. A component of
-/// weight zero is never chosen.
+/// Chooses components of a row: the inverse of their cumulative weights, in units of 2^-32 and relative to their sum, at
+/// random words. A component of weight zero is never chosen. Without weights all components are equally likely.
 template <std::floating_point T>
 class component_picker {
 public:
     component_picker(vector_view<T const> const& weights, std::size_t count) noexcept
         : weights_(weights), count_(count) {
-        for (std::size_t k = 0; k < weights_.size(); ++k)
-            total_ += weights_[k];
+        if (weights_.empty())
+            return;
+        double total = 0.0;
+        for (std::size_t k = 0; k < count_; ++k)
+            total += static_cast<double>(weights_[k]);
+        scale_ = 0x1p32 / total;
+        if (count_ > table_size)
+            return;
+        double sum = 0.0;
+        for (std::size_t k = 0; k < count_; ++k) {
+            std::uint64_t const reached = mark(sum += static_cast<double>(weights_[k]));
+            table_[k] = static_cast<std::uint32_t>(reached);
+            marks_ += static_cast<std::size_t>(reached < (std::uint64_t(1) << 32u));
+        }
     }
 
-    [[nodiscard]] std::size_t operator()(std::size_t /*particle*/, std::uint32_t word) const noexcept {
-        if (weights_.empty())
-            return static_cast<std::size_t>((static_cast<std::uint64_t>(word) * count_) >> 32u);
-        // At most 1 − 2^-24, so the product rounds to less than the total, where the loop must stop.
-        T const mark = static_cast<T>(word >> 8u) * T(0x1p-24) * total_;
-        T sum = 0;
-        std::size_t chosen = 0;
-        for (std::size_t k = 0; k < count_; ++k) {
-            sum += weights_[k];
-            chosen += static_cast<std::size_t>(mark >= sum);
+    /// The components for `count` words, of which up to the next multiple of 16 may be read and written.
+    void operator()(std::uint32_t const* words, std::size_t count, std::uint32_t* chosen) const noexcept {
+        if (weights_.empty()) {
+            for (std::size_t i = 0; i < count; ++i)
+                chosen[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(words[i]) * count_) >> 32u);
+        } else if (count_ <= table_size) {
+            using lanes = xsimd::batch<std::uint32_t>;
+            lanes const one(1u);
+            lanes const zero(0u);
+            for (std::size_t i = 0; i < count; i += lanes::size) {
+                lanes const word = lanes::load_unaligned(words + i);
+                lanes passed = zero; // the marks that the word has reached: never that of the whole sum, 2^32
+                for (std::size_t k = 0; k < marks_; ++k)
+                    passed += xsimd::select(word >= lanes(table_[k]), one, zero);
+                passed.store_unaligned(chosen + i);
+            }
+        } else {
+            for (std::size_t i = 0; i < count; ++i) {
+                std::uint32_t k = 0;
+                double sum = static_cast<double>(weights_[0]);
+                while (words[i] >= mark(sum))
+                    sum += static_cast<double>(weights_[++k]);
+                chosen[i] = k;
+            }
         }
-        return chosen;
     }
 
 private:
+    static constexpr std::size_t table_size = 32;
+
+    [[nodiscard]] std::uint64_t mark(double sum) const noexcept {
+        return static_cast<std::uint64_t>(static_cast<std::int64_t>(sum * scale_ + 0.5));
+    }
+
     vector_view<T const> weights_;
     std::size_t count_;
-    T total_ = 0;
-};
-
-class sample_picker {
-public:
-    explicit sample_picker(std::size_t count) noexcept : count_(count) {}
-    [[nodiscard]] std::size_t operator()(std::size_t particle) const noexcept { return particle % count_; }
-
-private:
-    std::size_t count_;
+    double scale_ = 0.0;
+    std::size_t marks_ = 0;
+    std::array<std::uint32_t, table_size> table_;
 };
 
 template <class T>
-[[nodiscard]] component_picker<T> picker(gaussian_source<T> const& source, std::size_t row) noexcept {
-    return {source.weights.row(row), source.weights.cols()};
+[[nodiscard]] vector_view<T const> weights_of(gaussian_source<T> const& source, std::size_t row) noexcept {
+    return source.weights.row(row);
 }
 template <class T>
-[[nodiscard]] component_picker<T> picker(dirac_source<T> const& source, std::size_t row) noexcept {
-    return {source.weights.data() != nullptr ? source.weights.row(row) : vector_view<T const>(), source.values.cols()};
+[[nodiscard]] vector_view<T const> weights_of(dirac_source<T> const& source, std::size_t row) noexcept {
+    return source.weights.data() != nullptr ? source.weights.row(row) : vector_view<T const>();
 }
 template <class T>
-[[nodiscard]] sample_picker picker(sample_source<T> const& source, std::size_t /*row*/) noexcept {
-    return sample_picker(source.values.cols());
+[[nodiscard]] vector_view<T const> weights_of(sample_source<T> const& /*source*/, std::size_t /*row*/) noexcept {
+    return {};
 }
 
 } // namespace detail

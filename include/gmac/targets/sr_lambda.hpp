@@ -4,6 +4,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/overlap.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/targets/particles.hpp>
@@ -23,20 +24,33 @@ namespace gmac::targets {
 
 namespace detail {
 
+/// A row of particles or components. Small enough to stay in registers, which compilers do not manage for views.
+template <class T>
+struct strided {
+    T* data;
+    std::ptrdiff_t stride;
+
+    strided(matrix_view<T> const& matrix, std::size_t row) noexcept
+        : data(matrix.data() + static_cast<std::ptrdiff_t>(row) * matrix.row_stride()), stride(matrix.col_stride()) {}
+    T& operator[](std::size_t i) const noexcept { return data[static_cast<std::ptrdiff_t>(i) * stride]; }
+};
+
 /// to = shift + scale · from, with the same rounding for every stride and length.
 template <std::floating_point T>
-void affine(vector_view<T> const& from, vector_view<T> const& to, T shift, T scale) noexcept {
+void affine(strided<T> from, strided<T> to, std::size_t size, T shift, T scale) noexcept {
     using V = lanes::widest<T>;
     constexpr std::size_t width = V::size;
     V const add(shift);
     V const factor(scale);
     std::size_t i = 0;
-    if (from.stride() == 1 && to.stride() == 1)
-        for (; i + width <= from.size(); i += width)
-            xsimd::fma(factor, V::load_unaligned(&from[i]), add).store_unaligned(&to[i]);
+    if (from.stride == 1 && to.stride == 1)
+        for (; i + width <= size; i += width)
+            xsimd::fma(factor, V::load_unaligned(from.data + i), add).store_unaligned(to.data + i);
+    if (i == size)
+        return;
     alignas(64) std::array<T, width> part{};
-    for (; i < from.size(); i += width) {
-        std::size_t const count = (std::min)(width, from.size() - i);
+    for (; i < size; i += width) {
+        std::size_t const count = (std::min)(width, size - i);
         for (std::size_t lane = 0; lane < count; ++lane)
             part[lane] = from[i + lane];
         xsimd::fma(factor, V::load_aligned(part.data()), add).store_aligned(part.data());
@@ -45,8 +59,28 @@ void affine(vector_view<T> const& from, vector_view<T> const& to, T shift, T sca
     }
 }
 
-/// The backward pass of SR(λ) for one environment after another. The particles live in the output: those of step t
-/// are those of step t + 1, replaced in part, discounted, plus the reward.
+/// How many environments go together: enough to write memory in long runs.
+inline constexpr std::size_t environments_at_once = 8;
+
+/// Some particles of a row, the words that choose their components, and the components.
+struct particle_list {
+    alignas(64) std::array<std::uint32_t, particles_at_once> words, components;
+    std::array<std::uint32_t, particles_at_once> particles;
+
+    /// to[particle] = shift + scale · from[component] for the first `count` particles.
+    template <std::floating_point T>
+    void put(std::size_t count, strided<T const> from, strided<T> to, T shift, T scale) const noexcept {
+        if (from.stride == 1 && to.stride == 1)
+            for (std::size_t i = 0; i < count; ++i)
+                to.data[particles[i]] = shift + scale * from.data[components[i]];
+        else
+            for (std::size_t i = 0; i < count; ++i)
+                to[particles[i]] = shift + scale * from[components[i]];
+    }
+};
+
+/// The backward pass of SR(λ), for a few environments at a time. The particles live in the output: those of step t are
+/// those of step t + 1, replaced in part, discounted, plus the reward.
 template <class T, class Source, class Targets>
 class sr_pass {
 public:
@@ -58,111 +92,133 @@ public:
 
     [[nodiscard]] std::size_t truncations() const noexcept { return truncations_; }
 
-    void operator()(std::size_t environment, random_stream& stream) const noexcept {
-        word_buffer words(stream);
+    /// At most `environments_at_once` environments from `first` on, a stream each.
+    void operator()(std::size_t first, std::span<random_stream> streams) const noexcept {
+        std::array<word_buffer, environments_at_once> words;
+        for (std::size_t i = 0; i < streams.size(); ++i)
+            words[i].open(streams[i]);
         final_rows<T> final_row(rollout_, truncations_);
-        std::size_t const all = rollout_.environments();
-        for (std::size_t t = rollout_.steps(); t-- > 0;) {
-            std::size_t const row = t * all + environment;
-            T const reward = rollout_.rewards(t, environment);
-            switch (rollout_.end(t, environment)) {
-            case ending::terminated:
-                fill(row, reward);
-                break;
-            case ending::truncated:
-                start(rollout_.state_rows() + final_row(t, environment), row, reward, words);
-                break;
-            case ending::none:
-                if (t + 1 == rollout_.steps() || lambda_ == 0.0) {
-                    start(row + all, row, reward, words);
-                } else {
-                    carry(row + all, row, reward);
-                    if (lambda_ < 1.0)
-                        replace(row + all, row, reward, words);
-                }
-            }
-        }
+        for (std::size_t t = rollout_.steps(); t-- > 0;)
+            for (std::size_t i = streams.size(); i-- > 0;)
+                step(t, first + i, final_row, words[i]);
+        for (std::size_t i = 0; i < streams.size(); ++i)
+            words[i].close();
     }
 
 private:
+    static constexpr bool from_samples = std::same_as<Source, sample_source<T>>;
     static constexpr bool gaussian = std::same_as<Targets, gaussian_particles<T>>;
 
-    [[nodiscard]] std::size_t particles() const noexcept { return targets_.particles(); }
-
-    void fill(std::size_t row, T reward) const noexcept {
-        for (std::size_t i = 0; i < particles(); ++i) {
-            if constexpr (gaussian) {
-                targets_.means(row, i) = reward;
-                targets_.deviations(row, i) = T(0);
+    void step(std::size_t t, std::size_t environment, final_rows<T>& final_row, word_buffer& words) const noexcept {
+        std::size_t const all = rollout_.environments();
+        std::size_t const row = t * all + environment;
+        T const reward = rollout_.rewards(t, environment);
+        switch (rollout_.end(t, environment)) {
+        case ending::terminated:
+            terminate(row, reward);
+            break;
+        case ending::truncated:
+            start(rollout_.state_rows() + final_row(t, environment), row, reward, words);
+            break;
+        case ending::none:
+            if (t + 1 == rollout_.steps() || lambda_ == 0.0) {
+                start(row + all, row, reward, words);
             } else {
-                targets_.values(row, i) = reward;
+                carry(row + all, row, reward);
+                if (lambda_ < 1.0)
+                    replace(row + all, row, reward, words);
             }
         }
     }
-    void carry(std::size_t from, std::size_t row, T reward) const noexcept {
-        if constexpr (gaussian) {
-            affine(targets_.means.row(from), targets_.means.row(row), reward, discount_);
-            affine(targets_.deviations.row(from), targets_.deviations.row(row), T(0), discount_);
-        } else {
-            affine(targets_.values.row(from), targets_.values.row(row), reward, discount_);
+
+    [[nodiscard]] std::size_t particles() const noexcept { return targets_.particles(); }
+    [[nodiscard]] matrix_view<T> const& target_locations() const noexcept {
+        if constexpr (gaussian)
+            return targets_.means;
+        else
+            return targets_.values;
+    }
+
+    void terminate(std::size_t row, T reward) const noexcept {
+        for (std::size_t i = 0; i < particles(); ++i) {
+            target_locations()(row, i) = reward;
+            if constexpr (gaussian)
+                targets_.deviations(row, i) = T(0);
         }
     }
-    void put(std::size_t state, std::size_t component, std::size_t row, std::size_t particle, T reward) const noexcept {
-        T const location = reward + discount_ * locations(source_)(state, component);
-        if constexpr (gaussian) {
-            targets_.means(row, particle) = location;
-            if constexpr (requires { source_.deviations; })
-                targets_.deviations(row, particle) = discount_ * source_.deviations(state, component);
-            else
-                targets_.deviations(row, particle) = T(0);
-        } else {
-            targets_.values(row, particle) = location;
-        }
+    void carry(std::size_t from, std::size_t row, T reward) const noexcept {
+        auto const& to = target_locations();
+        affine(strided<T>(to, from), strided<T>(to, row), particles(), reward, discount_);
+        if constexpr (gaussian)
+            affine(strided<T>(targets_.deviations, from), strided<T>(targets_.deviations, row), particles(), T(0),
+                   discount_);
     }
 
     /// All particles are fresh ones of this state.
     void start(std::size_t state, std::size_t row, T reward, word_buffer& words) const noexcept {
-        auto const pick = picker(source_, state);
-        if constexpr (std::same_as<Source, sample_source<T>>) {
-            for (std::size_t i = 0; i < particles(); ++i)
-                put(state, pick(i), row, i, reward);
-        } else if (independent_) {
-            for (std::size_t i = 0; i < particles(); ++i)
-                put(state, pick(i, words()), row, i, reward);
-        } else {
-            std::uint32_t const offset = words();
-            for (std::size_t i = 0; i < particles(); ++i)
-                put(state, pick(i, offset + share(i, particles())), row, i, reward);
+        component_picker<T> const pick(weights_of(source_, state), locations(source_).cols());
+        particle_list list;
+        std::size_t const count = particles();
+        std::uint32_t const offset = independent_ || from_samples ? 0u : words();
+        for (std::size_t first = 0; first < count; first += particles_at_once) {
+            std::size_t const here = (std::min)(particles_at_once, count - first);
+            for (std::size_t i = 0; i < here; ++i)
+                list.particles[i] = static_cast<std::uint32_t>(first + i);
+            if (!independent_)
+                for (std::size_t i = 0; i < here; ++i)
+                    list.words[i] = offset + share(first + i, count);
+            renew(state, row, reward, list, here, pick, words);
         }
     }
     /// Some particles are replaced by fresh ones of this state.
     void replace(std::size_t state, std::size_t row, T reward, word_buffer& words) const noexcept {
-        auto const pick = picker(source_, state);
-        constexpr bool drawn = std::same_as<Source, sample_source<T>>;
+        component_picker<T> const pick(weights_of(source_, state), locations(source_).cols());
+        particle_list list;
+        std::size_t const count = particles();
         if (independent_) {
-            for (std::size_t i = gaps_(words); i < particles(); i += 1 + gaps_(words)) {
-                if constexpr (drawn)
-                    put(state, pick(i), row, i, reward);
-                else
-                    put(state, pick(i, words()), row, i, reward);
+            for (std::size_t i = gaps_(words); i < count;) {
+                std::size_t here = 0;
+                for (; i < count && here < particles_at_once; i += 1 + gaps_(words))
+                    list.particles[here++] = static_cast<std::uint32_t>(i);
+                renew(state, row, reward, list, here, pick, words);
             }
             return;
         }
         // Places (j + u) / (1 − λ) for j = 0, 1, …: each particle holds one of them with probability 1 − λ.
         double const rate = 1.0 - lambda_;
-        double const first = static_cast<double>(words()) * 0x1p-32;
-        double const places = static_cast<double>(particles()) * rate - first;
-        std::size_t const count = places > 0.0 ? static_cast<std::size_t>(std::ceil(places)) : 0;
-        [[maybe_unused]] std::uint32_t const offset = drawn ? 0u : words();
-        for (std::size_t j = 0; j < count; ++j) {
-            auto const place = static_cast<std::size_t>((static_cast<double>(j) + first) / rate);
-            std::size_t const i = (std::min)(place, particles() - 1);
-            if constexpr (drawn)
-                put(state, pick(i), row, i, reward);
-            else
-                put(state, pick(i, offset + share(j, count)), row, i, reward);
+        double const spacing = 1.0 / rate;
+        double const start = static_cast<double>(words()) * 0x1p-32;
+        double const places = std::ceil(static_cast<double>(count) * rate - start);
+        std::size_t const replaced = places > 0.0 ? static_cast<std::size_t>(places) : 0;
+        std::uint32_t const offset = replaced == 0 || from_samples ? 0u : words();
+        for (std::size_t first = 0; first < replaced; first += particles_at_once) {
+            std::size_t const here = (std::min)(particles_at_once, replaced - first);
+            for (std::size_t i = 0; i < here; ++i) {
+                double const place = (static_cast<double>(first + i) + start) * spacing;
+                list.particles[i] = static_cast<std::uint32_t>((std::min)(static_cast<std::size_t>(place), count - 1));
+                list.words[i] = offset + share(first + i, replaced);
+            }
+            renew(state, row, reward, list, here, pick, words);
         }
     }
+    /// Gives the particles of the list fresh components: independent ones, or those that the list's words choose.
+    void renew(std::size_t state, std::size_t row, T reward, particle_list& list, std::size_t count,
+               component_picker<T> const& pick, word_buffer& words) const noexcept {
+        if constexpr (from_samples)
+            for (std::size_t i = 0; i < count; ++i)
+                list.components[i] = list.particles[i] % static_cast<std::uint32_t>(source_.values.cols());
+        else
+            pick(independent_ ? words.take(count) : list.words.data(), count, list.components.data());
+        list.put(count, strided<T const>(locations(source_), state), strided<T>(target_locations(), row), reward,
+                 discount_);
+        if constexpr (gaussian && requires { source_.deviations; })
+            list.put(count, strided<T const>(source_.deviations, state), strided<T>(targets_.deviations, row), T(0),
+                     discount_);
+        else if constexpr (gaussian)
+            for (std::size_t i = 0; i < count; ++i)
+                targets_.deviations(row, list.particles[i]) = T(0);
+    }
+
     /// part / whole of 2^32.
     [[nodiscard]] static std::uint32_t share(std::size_t part, std::size_t whole) noexcept {
         return static_cast<std::uint32_t>((static_cast<std::uint64_t>(part) << 32u) / whole);
@@ -215,12 +271,13 @@ struct sr_lambda {
         require(streams.size() == all, "sr_lambda: there are {} random streams, but must be one for each of {} environments",
                 streams.size(), all);
         detail::require_distributions(source, all, detail::locations(source).rows() - all, "sr_lambda");
-        auto const run = [&](std::size_t e) { pass(e, streams[e]); };
+        auto const run = [&](std::size_t task) { pass(task * detail::environments_at_once, part(streams, task * detail::environments_at_once, all)); };
+        std::size_t const count = (all + detail::environments_at_once - 1) / detail::environments_at_once;
         if (tasks != nullptr)
-            tasks->run(all, run);
+            tasks->run(count, run);
         else
-            for (std::size_t e = 0; e < all; ++e)
-                run(e);
+            for (std::size_t task = 0; task < count; ++task)
+                run(task);
     }
 
     /// With one stream: two words of it are the seed of a stream for each environment, numbered 0 … E − 1.
@@ -232,9 +289,11 @@ struct sr_lambda {
         detail::require_distributions(source, all, detail::locations(source).rows() - all, "sr_lambda");
         std::uint64_t const high = stream();
         std::uint64_t const seed = high << 32u | stream();
-        for (std::size_t e = 0; e < all; ++e) {
-            random_stream own(seed, e);
-            pass(e, own);
+        std::array<random_stream, detail::environments_at_once> own;
+        for (std::size_t e = 0; e < all; e += own.size()) {
+            for (std::size_t i = 0; i < own.size(); ++i)
+                own[i] = random_stream(seed, e + i);
+            pass(e, part(own, 0, all - e));
         }
     }
 
@@ -252,11 +311,17 @@ struct sr_lambda {
         for (std::size_t t = 1; t <= rollout.steps(); ++t)
             detail::require_distributions(source, t * all + first, last - first, "sr_lambda");
         detail::require_distributions(source, rollout.state_rows(), pass.truncations(), "sr_lambda");
-        for (std::size_t e = first; e < last; ++e)
-            pass(e, streams[e]);
+        for (std::size_t e = first; e < last; e += detail::environments_at_once)
+            pass(e, part(streams, e, last));
     }
 
 private:
+    /// The streams of a block that starts at `first` and does not reach beyond `last`.
+    [[nodiscard]] static std::span<random_stream> part(std::span<random_stream> streams, std::size_t first,
+                                                       std::size_t last) noexcept {
+        return streams.subspan(first, (std::min)(detail::environments_at_once, last - first));
+    }
+
     template <class T, class Source, class Targets>
     [[nodiscard]] detail::sr_pass<T, Source, Targets> prepare(rollout_view<T> const& rollout, Source const& source,
                                                               Targets const& targets) const {
@@ -287,9 +352,9 @@ private:
         auto const apart = [&](auto const& read) {
             bool shared = false;
             if constexpr (requires { targets.deviations; })
-                shared = detail::overlap(targets.means, read) || detail::overlap(targets.deviations, read);
+                shared = may_overlap(targets.means, read) || may_overlap(targets.deviations, read);
             else
-                shared = detail::overlap(targets.values, read);
+                shared = may_overlap(targets.values, read);
             require(!shared, "sr_lambda: the targets overlap the value distributions in memory");
         };
         apart(detail::locations(source));
