@@ -113,6 +113,28 @@ TEST_CASE("an exception of a task reaches the caller, and the executor works on"
     }
 }
 
+TEST_CASE("after an exception on another thread no further tasks are begun") {
+    tbb_executor executor(2);
+    auto const caller = std::this_thread::get_id();
+    std::atomic<bool> thrown{false};
+    std::atomic<std::size_t> runs{0};
+    CHECK_THROWS_WITH(executor.run(1000,
+                                   [&](std::size_t) {
+                                       runs.fetch_add(1);
+                                       if (std::this_thread::get_id() != caller) {
+                                           thrown = true;
+                                           throw std::runtime_error("on the other thread");
+                                       }
+                                       // The caller waits for the other thread's exception, then leaves it time to end.
+                                       auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+                                       while (!thrown && std::chrono::steady_clock::now() < until)
+                                           std::this_thread::yield();
+                                       std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                                   }),
+                      "on the other thread");
+    CHECK(runs < 500); // the caller finishes its chunk of 62
+}
+
 TEST_CASE("errors of environments are the same on threads") {
     tbb_executor executor(3);
     using worlds::faulty;

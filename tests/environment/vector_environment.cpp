@@ -190,45 +190,49 @@ TEST_CASE("observe gives the observations of the last step once more") {
     }
 }
 
+/// A batch that is stored after some steps, one that is restored from it, and one that was never stopped.
 template <class E>
 void check_resume(std::size_t steps) {
-    vector_environment<E> first(4, 77);
-    buffers b(first);
-    first.reset(b.observation_view());
-    for (std::size_t i = 0; i < steps; ++i)
-        b.step(first);
+    vector_environment<E> stored(4, 77), restored(4, 78), whole(4, 77);
+    buffers a(stored), b(restored), c(whole);
+    stored.reset(a.observation_view());
+    whole.reset(c.observation_view());
+    for (std::size_t i = 0; i < steps; ++i) {
+        a.step(stored);
+        c.step(whole);
+    }
     gmac::testing::memory_archive saved;
-    first.persist(saved);
+    stored.persist(saved);
     saved.rewind();
-
-    vector_environment<E> second(4, 78);
-    buffers c(second);
-    second.persist(saved);
-    second.observe(c.observation_view());
+    restored.persist(saved);
+    restored.observe(b.observation_view());
     CHECK(b.observations == c.observations);
     std::size_t ends = 0;
-    for (int i = 0; i < 200; ++i) {
-        for (std::size_t j = 0; j < b.actions.size(); ++j)
-            b.actions[j] = c.actions[j] = static_cast<float>((i + static_cast<int>(j)) % 2) * 0.5f * (b.action_width == 1 ? 2.0f : 1.0f);
-        b.step(first);
-        c.step(second);
-        REQUIRE(b.observations == c.observations);
-        REQUIRE(b.rewards == c.rewards);
-        REQUIRE(b.terminated == c.terminated);
-        REQUIRE(b.truncated == c.truncated);
-        REQUIRE(first.finished().size() == second.finished().size());
-        for (std::size_t k = 0; k < first.finished().size(); ++k) {
-            CHECK(first.finished()[k].reward_sum == second.finished()[k].reward_sum);
-            CHECK(first.finished()[k].length == second.finished()[k].length);
-            CHECK(first.finished()[k].environment == second.finished()[k].environment);
+    for (std::size_t i = 0; i < 200; ++i) {
+        for (std::size_t j = 0; j < c.actions.size(); ++j)
+            c.actions[j] = (i + j) % 2 == 0 ? 0.0f : c.action_width == 1 ? 1.0f : 0.5f;
+        a.actions = b.actions = c.actions;
+        c.step(whole);
+        ends += whole.finished().size();
+        for (auto [batch, memory] : {std::pair(&stored, &a), std::pair(&restored, &b)}) {
+            memory->step(*batch);
+            REQUIRE(memory->observations == c.observations);
+            REQUIRE(memory->rewards == c.rewards);
+            REQUIRE(memory->terminated == c.terminated);
+            REQUIRE(memory->truncated == c.truncated);
+            REQUIRE(batch->finished().size() == whole.finished().size());
+            for (std::size_t k = 0; k < whole.finished().size(); ++k) {
+                CHECK(batch->finished()[k].reward_sum == whole.finished()[k].reward_sum);
+                CHECK(batch->finished()[k].length == whole.finished()[k].length);
+                CHECK(batch->finished()[k].environment == whole.finished()[k].environment);
+            }
         }
-        ends += first.finished().size();
     }
     CHECK(ends > 4);
-    gmac::testing::memory_archive a, d;
-    first.persist(a);
-    second.persist(d);
-    CHECK(a == d);
+    gmac::testing::memory_archive end_of_restored, end_of_whole;
+    restored.persist(end_of_restored);
+    whole.persist(end_of_whole);
+    CHECK(end_of_restored == end_of_whole);
 }
 
 TEST_CASE("a restored batch goes on bit for bit in the middle of its episodes") {

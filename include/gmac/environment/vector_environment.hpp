@@ -223,7 +223,6 @@ private:
 
     void advance(std::size_t i, step_result const& result) {
         slot& own = slots_[i];
-        own.fault = {};
         transition const given = act(i);
         own.length += 1;
         own.reward_sum += given.reward;
@@ -256,6 +255,8 @@ private:
         for (slot const& own : slots_)
             words.insert(words.end(), {own.random.seed(), own.random.stream(), own.random.position()});
         state("streams", std::span(words), size(), 3);
+        if (!state.loading())
+            return;
         for (std::size_t i = 0; i < size(); ++i) {
             slots_[i].random = random_stream(words[3 * i], words[3 * i + 1]);
             slots_[i].random.seek(words[3 * i + 2]);
@@ -271,6 +272,8 @@ private:
         }
         state("reward_sums", std::span(sums));
         state("lengths", std::span(lengths));
+        if (!state.loading())
+            return;
         for (std::size_t i = 0; i < size(); ++i) {
             slots_[i].reward_sum = sums[i];
             slots_[i].length = lengths[i];
