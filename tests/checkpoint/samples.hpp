@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "output/crc32c_by_bits.hpp"
+
 #include <gmac/agent/checkpoint.hpp>
 #include <gmac/core/random.hpp>
 
@@ -54,17 +56,6 @@ inline sample_state other_state() {
     state.note.clear();
     state.random = gmac::random_stream(9, 9);
     return state;
-}
-
-/// CRC-32C bit by bit, as its definition says.
-inline std::uint32_t crc32c_by_bits(std::string_view bytes, std::uint32_t start = 0) {
-    std::uint32_t crc = ~start;
-    for (char const byte : bytes) {
-        crc ^= static_cast<unsigned char>(byte);
-        for (int bit = 0; bit < 8; ++bit)
-            crc = (crc >> 1) ^ ((crc & 1u) != 0 ? 0x82F63B78u : 0u);
-    }
-    return ~crc;
 }
 
 /// A safetensors file of this header and data.

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <cstddef>
@@ -28,15 +29,17 @@
 /// Pictures through the program gnuplot. Data go into the script itself, so nothing lies about if it fails.
 namespace gmac::examples::train::gnuplot {
 
-/// Text as a gnuplot string, in which nothing has a meaning: in single quotes only the quote itself has one.
+/// Text as a gnuplot string, in which nothing has a meaning: all but letters, digits and the like is written by its
+/// octal number, since gnuplot runs what is between backquotes, and does not take two single quotes at the start.
 [[nodiscard]] inline std::string literal(std::string_view text) {
-    std::string result = "'";
+    std::string result = "\"";
     for (char const c : text) {
-        if (c == '\'')
-            result += '\'';
-        result += static_cast<unsigned char>(c) < 32 || c == 127 ? ' ' : c;
+        auto const byte = static_cast<unsigned char>(c);
+        bool const harmless = byte >= 128 || std::isalnum(byte) != 0 ||
+                              std::string_view(" -_.,:;()/+=#").find(c) != std::string_view::npos;
+        result += byte < 32 || byte == 127 ? " " : harmless ? std::string(1, c) : fmt::format("\\{:03o}", byte);
     }
-    return result + "'";
+    return result + '"';
 }
 
 /// A number for gnuplot; one that is not finite is a gap in a line.

@@ -167,15 +167,25 @@ public:
         for (auto const& level : what_.references) {
             lines += fmt::format("{} with lines dashtype 2 linewidth 1.5 linecolor rgb '#777777' notitle, ",
                                  gnuplot::number(level.value));
-            references +=
-                fmt::format("set label {} at graph 0.995, first {} right offset 0, 0.55 textcolor rgb '#555555'\n",
-                            gnuplot::literal(level.label), gnuplot::number(level.value));
+            references += fmt::
+                format("set label {} at graph 0.99, first {} right offset 0, 0.6 front boxed textcolor rgb '#444444'\n",
+                       gnuplot::literal(level.label), gnuplot::number(level.value));
         }
+        if (what_.runs.size() > methods_.size())
+            references +=
+                "set label 'thin lines: each run; band: from the lowest to the highest' at graph 0.5, 1.02 center "
+                "font ',11' textcolor rgb '#666666'\n";
+        // A line of the key for each method, and one for the single episodes.
+        std::size_t const key_lines = methods_.size() + (points_ ? 1 : 0);
         std::string const head = fmt::format(
             "{}set title {} font ',17' textcolor rgb '#222222'\nset xlabel {}\nset ylabel {}\n"
-            "set key outside bottom center horizontal\nset xrange [0:{}]\nset margins 11, 3, 6, 3\n",
+            "set style textbox opaque noborder fillcolor rgb '#ffffff' margins 0.4, 0.2\n"
+            "set key bmargin center vertical Left reverse maxrows {}\nset xrange [0:{}]\nset offsets graph 0, 0, 0.06, "
+            "0.04\nset lmargin 11\nset rmargin 4\nset tmargin 3.6\nset bmargin {}\n",
             gnuplot::style, gnuplot::literal(what_.title), gnuplot::literal(unit_name_),
-            gnuplot::literal("return of an episode (reward units)"), gnuplot::number(last_frame_ / unit_));
+            gnuplot::literal("return of an episode (reward units)"), (key_lines + 1) / 2,
+            gnuplot::number(last_frame_ / unit_), 4.2 + 1.2 * static_cast<double>((key_lines + 1) / 2));
+        references += empty_ ? "set yrange [0:1]\n" : "";
         return {data_, head + references + "plot " + faint_ + lines + strong_, 1200, 720};
     }
 
@@ -190,6 +200,7 @@ private:
                                               : finite_points(run.frames, run.mean_returns);
             if (what_.runs.size() == 1)
                 add_episodes(std::move(episodes));
+            empty_ = empty_ && smooth.y.empty();
             curves.push_back(std::move(smooth));
         }
         if (curves.size() == 1) {
@@ -206,11 +217,8 @@ private:
             fmt::format("{} using 1:2:3 with filledcurves fillstyle solid noborder linecolor rgb '#d8{}' notitle, ",
                         name, colour.substr(1)) +
             faint_;
-        strong_ +=
-            fmt::format("{} using 1:4 with lines linewidth 3.5 linecolor rgb '{}' title {}, ", name, colour,
-                        gnuplot::literal(fmt::format("{}: mean of {} runs; thin lines: each run; band: lowest to "
-                                                     "highest",
-                                                     method, curves.size())));
+        strong_ += fmt::format("{} using 1:4 with lines linewidth 3.5 linecolor rgb '{}' title {}, ", name, colour,
+                               gnuplot::literal(fmt::format("{}: mean of {} runs", method, curves.size())));
     }
 
     void add_episodes(curve episodes) {
@@ -218,11 +226,12 @@ private:
             return;
         // Beyond some thousands the points are a solid block, and the SVG grows without end.
         std::size_t const step = thin(episodes.x, episodes.y, 4000);
-        faint_ +=
-            fmt::format("{} using 1:2 with points pointtype 7 pointsize 0.35 linecolor rgb '#b0555555' title {}, ",
-                        add(episodes),
-                        gnuplot::literal(step == 1 ? std::string("single episodes")
-                                                   : fmt::format("single episodes (one of {})", step)));
+        points_ = true;
+        faint_ += fmt::format("{} using 1:2 with points pointtype 7 pointsize 0.4 linecolor rgb '#90444444' notitle, ",
+                              add(episodes));
+        strong_ += fmt::format("NaN with points pointtype 7 pointsize 0.8 linecolor rgb '#777777' title {}, ",
+                               gnuplot::literal(step == 1 ? std::string("single episodes")
+                                                          : fmt::format("single episodes (one of {} is drawn)", step)));
     }
 
     std::string add(curve const& one) { return add(std::vector{one.x, one.y}); }
@@ -245,6 +254,8 @@ private:
     std::string unit_name_;
     std::string data_, faint_, strong_;
     std::size_t blocks_ = 0;
+    bool points_ = false; // single episodes are drawn
+    bool empty_ = true;   // no run has a finite return: gnuplot must not look for the range of y itself
 };
 
 } // namespace detail

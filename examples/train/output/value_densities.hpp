@@ -85,6 +85,25 @@ namespace detail {
     return sum;
 }
 
+/// The least x whose cumulative probability reaches `probability`, to a thousandth of the distribution's width.
+[[nodiscard]] inline double quantile(std::vector<density_component> const& components, double probability) {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    for (auto const& one : components) {
+        low = (std::min)(low, one.mean - 6.0 * one.deviation);
+        high = (std::max)(high, one.mean + 6.0 * one.deviation);
+    }
+    for (int i = 0; i < 30; ++i) {
+        double const x = 0.5 * (low + high);
+        double below = 0.0;
+        for (auto const& [weight, mean, deviation] : components)
+            below += deviation > 0.0 ? weight * 0.5 * std::erfc((mean - x) / (deviation * std::numbers::sqrt2))
+                                     : (x >= mean ? weight : 0.0);
+        (below < probability ? low : high) = x;
+    }
+    return high;
+}
+
 struct interval {
     double low = std::numeric_limits<double>::infinity();
     double high = -std::numeric_limits<double>::infinity();
@@ -102,19 +121,22 @@ struct density_panel {
     std::vector<density_component> components;
     interval range; // where there is something to see
     double mean = 0.0;
-    double peak = 0.0;
 
     explicit density_panel(value_panel const& panel) : source(&panel), components(components_of(panel)) {
         gmac::require(std::isfinite(panel.return_to_go),
                       "value densities: step {} has the return {}, but it must be "
                       "finite",
                       panel.step, panel.return_to_go);
-        range.include(panel.return_to_go, panel.return_to_go);
-        for (auto const& [weight, centre, deviation] : components) {
-            mean += weight * centre;
-            if (weight > 1e-3)
-                range.include(centre - 3.5 * deviation, centre + 3.5 * deviation);
+        double total = 0.0;
+        for (auto const& one : components) {
+            mean += one.weight * one.mean;
+            total += one.weight;
         }
+        gmac::require(std::abs(total - 1.0) < 1e-3,
+                      "value densities: the weights of step {} add up to {}, but must to 1", panel.step, total);
+        range.include(quantile(components, 0.004 * total), quantile(components, 0.996 * total));
+        range.include(panel.return_to_go, panel.return_to_go);
+        range.include(mean, mean);
         double const margin = range.width() > 0.0 ? 0.05 * range.width() : 1.0;
         range = {range.low - margin, range.high + margin};
     }
@@ -149,46 +171,56 @@ struct density_panel {
     return ranges;
 }
 
-/// The commands that draw one panel; its data are added to `data`.
+/// 1, 2 or 5 times a power of ten, such that about `count` steps make `range`.
+[[nodiscard]] inline double tick_step(double range, double count) {
+    double const raw = range / count;
+    double const power = std::pow(10.0, std::floor(std::log10(raw)));
+    return power * (raw < 1.5 * power ? 1.0 : raw < 3.5 * power ? 2.0 : raw < 7.5 * power ? 5.0 : 10.0);
+}
+
+/// The commands that draw one panel inside the margins set before; its data are added to `data`.
 [[nodiscard]] inline std::string draw_panel(density_panel const& panel, interval const& shown, std::size_t index,
                                             std::string& data) {
+    value_panel const& source = *panel.source;
     auto const x = panel.places(shown);
     std::vector<double> y;
     for (double const place : x)
         y.push_back(density_at(panel.components, place));
-    double peak = *std::ranges::max_element(y);
-    bool const smooth = peak > 0.0;
-    peak = smooth ? peak : 1.0;
+    double const highest = *std::ranges::max_element(y);
+    double const top = highest > 0.0 ? 1.08 * highest : 1.0;
     data += gnuplot::data_block(fmt::format("density{}", index), std::vector{x, y});
-    std::string plot = fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\n", gnuplot::number(shown.low),
-                                   gnuplot::number(shown.high), gnuplot::number(1.3 * peak));
-    plot += fmt::format("set label 1 {} at graph 0.012, 0.88 left front textcolor rgb '#222222'\n",
-                        gnuplot::literal(fmt::format("step {}", panel.source->step)));
-    plot += fmt::format("set label 2 {} at graph 0.988, 0.88 right front textcolor rgb '{}'\n",
-                        gnuplot::literal(fmt::format("actual return {:.4g}", panel.source->return_to_go)),
-                        gnuplot::colours[1]);
-    plot += fmt::format("set label 3 {} at graph 0.988, 0.70 right front textcolor rgb '{}'\n",
-                        gnuplot::literal(fmt::format("predicted mean {:.4g}", panel.mean)), gnuplot::colours[0]);
-    for (auto const& [place, colour, dashes] : {std::tuple(panel.mean, gnuplot::colours[0], 2),
-                                                std::tuple(panel.source->return_to_go, gnuplot::colours[1], 1)})
+    std::string plot =
+        fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\nset ytics 0, {}\n", gnuplot::number(shown.low),
+                    gnuplot::number(shown.high), gnuplot::number(top), gnuplot::number(tick_step(top, 3.0)));
+    auto const label = [&](double place, std::string_view side, std::string_view colour, std::string const& text) {
+        plot += fmt::format("set label {} at graph {}, 1 {} offset 0, 0.8 front textcolor rgb '{}'\n",
+                            gnuplot::literal(text), place, side, colour);
+    };
+    label(0.0, "left", "#222222", fmt::format("step {}", source.step));
+    label(0.7, "right", gnuplot::colours[0], fmt::format("mean {:.4g}", panel.mean));
+    label(1.0, "right", gnuplot::colours[1], fmt::format("actual {:.4g}", source.return_to_go));
+    auto const line = [&](double place, std::string_view colour, int dashes) {
         plot += fmt::format(
-            "set arrow from first {0}, graph 0 to first {0}, graph 0.97 nohead front linewidth 2 dashtype "
-            "{1} linecolor rgb '{2}'\n",
+            "set arrow from first {0}, graph 0 to first {0}, graph 1 nohead front linewidth 2 dashtype {1} "
+            "linecolor rgb '{2}'\n",
             gnuplot::number(place), dashes, colour);
+    };
+    line(panel.mean, gnuplot::colours[0], 2);
+    line(source.return_to_go, gnuplot::colours[1], 1);
     // A point mass has no density: it is an arrow, as high as its weight.
     for (auto const& [weight, place, deviation] : panel.components)
         if (deviation == 0.0 && weight > 0.0)
             plot += fmt::format(
                 "set arrow from first {0}, graph 0 to first {0}, graph {1} head filled size screen "
-                "0.006, 20 front linewidth 2.5 linecolor rgb '{2}'\n",
-                gnuplot::number(place), gnuplot::number(0.75 * (std::min)(1.0, weight)), gnuplot::colours[0]);
+                "0.006, 20 front linewidth 3 linecolor rgb '{2}'\n",
+                gnuplot::number(place), gnuplot::number(0.95 * weight), gnuplot::colours[0]);
     plot += fmt::format(
         "plot $density{0} using 1:2 with filledcurves y1=0 fillstyle solid 0.25 noborder linecolor rgb "
-        "'{1}' notitle, $density{0} using 1:2 with lines linewidth 2.5 linecolor rgb '{1}' notitle",
-        index, smooth ? gnuplot::colours[0] : std::string_view("#ffffff"));
-    if (!panel.source->samples.empty()) {
-        std::vector<double> const base(panel.source->samples.size(), 0.04 * peak);
-        data += gnuplot::data_block(fmt::format("samples{}", index), std::vector{panel.source->samples, base});
+        "'{1}' notitle, $density{0} using 1:2 with lines linewidth {2} linecolor rgb '{1}' notitle",
+        index, gnuplot::colours[0], highest > 0.0 ? 2.5 : 0.0);
+    if (!source.samples.empty()) {
+        std::vector<double> const base(source.samples.size(), 0.05 * top);
+        data += gnuplot::data_block(fmt::format("samples{}", index), std::vector{source.samples, base});
         plot += fmt::format(", $samples{} using 1:2 with impulses linewidth 1 linecolor rgb '#222222' notitle", index);
     }
     return plot + "\nunset arrow\nunset label\n";
@@ -205,28 +237,38 @@ inline void plot_value_densities(std::filesystem::path const& stem, value_densit
     for (auto const& panel : what.panels)
         panels.emplace_back(panel);
     auto const ranges = detail::shown_ranges(panels);
+    bool const shared = ranges.front().low == ranges.back().low && ranges.front().high == ranges.back().high;
     std::size_t const columns = panels.size() > 4 ? 2 : 1;
     std::size_t const rows = (panels.size() + columns - 1) / columns;
+    std::size_t const panel_height = shared ? 190 : 204;
+    std::size_t const gap = panel_height - 130;
     gnuplot::picture picture;
-    picture.height = static_cast<int>(110 + 190 * rows);
-    double const head = 60.0 / picture.height;
-    double const foot = 62.0 / picture.height;
-    picture.plot = fmt::format(
-        "{}set key off\nset multiplot\nset label 9 {} at screen 0.5, {} center font ',17' textcolor rgb "
-        "'#222222'\n",
-        gnuplot::style, gnuplot::literal(what.title), gnuplot::number(1.0 - 0.45 * head));
+    picture.height = static_cast<int>(140 + panel_height * rows - (gap - 60));
+    auto const across = [&](std::size_t pixels) { return static_cast<double>(pixels) / picture.width; };
+    auto const down = [&](std::size_t pixels) { return 1.0 - static_cast<double>(pixels) / picture.height; };
+    std::size_t const column_width = static_cast<std::size_t>(picture.width) / columns;
+
+    bool const smoothed = std::ranges::any_of(what.panels, [](auto const& panel) { return !panel.samples.empty(); });
+    std::string const legend = fmt::format(
+        "density per reward unit; dashed: mean of the distribution; solid: what this episode brought from the "
+        "state on{}",
+        smoothed ? "; short strokes: samples, smoothed" : "");
+    picture.plot = fmt::format("{}set key off\nset multiplot\n", gnuplot::style);
+    for (auto const& [text, place, size, colour] :
+         {std::tuple(what.title, std::size_t(30), 17, "#222222"), std::tuple(legend, std::size_t(58), 11, "#666666")})
+        picture.plot += fmt::format("set label {} at screen 0.5, {} center font ',{}' textcolor rgb '{}'\n",
+                                    gnuplot::literal(text), gnuplot::number(down(place)), size, colour);
     for (std::size_t i = 0; i < panels.size(); ++i) {
-        double const height = (1.0 - head - foot) / static_cast<double>(rows);
-        double const width = 1.0 / static_cast<double>(columns);
-        double const top = 1.0 - head - height * static_cast<double>(i / columns);
-        double const left = width * static_cast<double>(i % columns);
+        std::size_t const top = 108 + panel_height * (i / columns);
+        std::size_t const left = column_width * (i % columns);
         bool const lowest = i + columns >= panels.size();
         picture.plot += fmt::format(
-            "set tmargin at screen {}\nset bmargin at screen {}\nset lmargin at screen {}\n"
-            "set rmargin at screen {}\nset ylabel 'density'\nset xlabel {}\n",
-            gnuplot::number(top), gnuplot::number(top - height + 34.0 / picture.height),
-            gnuplot::number(left + 85.0 / picture.width), gnuplot::number(left + width - 25.0 / picture.width),
-            gnuplot::literal(lowest ? what.x_label : std::string()));
+            "set tmargin at screen {}\nset bmargin at screen {}\nset lmargin at screen {}\nset rmargin at screen {}\n"
+            "set label 'density' at screen {}, {} center rotate\nset xlabel {}\nset format x {}\n",
+            gnuplot::number(down(top)), gnuplot::number(down(top + panel_height - gap)),
+            gnuplot::number(across(left + 95)), gnuplot::number(across(left + column_width - 30)),
+            gnuplot::number(across(left + 22)), gnuplot::number(down(top + (panel_height - gap) / 2)),
+            gnuplot::literal(lowest ? what.x_label : ""), gnuplot::literal(lowest || !shared ? "%g" : ""));
         picture.plot += detail::draw_panel(panels[i], ranges[i], i, picture.data);
     }
     picture.plot += "unset multiplot\n";

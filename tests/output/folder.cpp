@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output/run_folder.hpp"
+#include "output/stop_signal.hpp"
+
+#include "scratch_folder.hpp"
+#include "support/catch.hpp"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+using namespace gmac::examples::train;
+
+namespace {
+
+std::string refusal(std::filesystem::path const& path, bool overwrite = false) {
+    return test::message_of([&] { (void)run_folder::create(path, overwrite); });
+}
+std::string resume_refusal(std::filesystem::path const& path) {
+    return test::message_of([&] { (void)run_folder::resume(path); });
+}
+
+} // namespace
+
+TEST_CASE("a run folder is made with its parents, and holds the configuration") {
+    test::scratch_folder const folder;
+    auto const path = folder / "runs/hopper/1";
+    auto const run = run_folder::create(path);
+    CHECK_FALSE(run.started());
+    nlohmann::ordered_json config;
+    config["seed"] = 18446744073709551615u;
+    config["learning_rate"] = 2.5e-4;
+    config["name"] = "Zürich";
+    run.write_config(config);
+    CHECK(run.started());
+    CHECK_FALSE(run.finished());
+    CHECK(run.read_config() == config);
+    CHECK(test::slurp(path / "config.json") ==
+          "{\n    \"seed\": 18446744073709551615,\n    \"learning_rate\": 0.00025,\n    \"name\": \"Zürich\"\n}\n");
+    CHECK(run.metrics() == path / "metrics.csv");
+    CHECK(run.checkpoint() == path / "checkpoint.safetensors");
+    test::spit(path / "config.json", "{\"seed\": ");
+    CHECK(test::message_of([&] { (void)run.read_config(); }) == (path / "config.json").string() + " is not JSON");
+}
+
+TEST_CASE("a run is not written over unless that is asked for") {
+    test::scratch_folder const folder;
+    auto const path = folder / "run";
+    { run_folder::create(path).write_config({{"seed", 1}}); }
+    CHECK(test::contains(refusal(path), path.string() + " holds a run that was stopped before its first checkpoint"));
+    CHECK(test::contains(resume_refusal(path), "stopped before its first checkpoint; start it again with --overwrite"));
+    test::spit(path / "checkpoint.safetensors", "x");
+    CHECK(
+        test::contains(refusal(path), "holds a run that is not finished: go on with it by --resume " + path.string()));
+    {
+        auto const run = run_folder::resume(path);
+        run.finish({{"mean_return", 3.5}});
+        CHECK(run.finished());
+    }
+    CHECK(test::contains(refusal(path), "holds a finished run"));
+    CHECK(test::contains(refusal(path), "--overwrite"));
+    {
+        auto const run = run_folder::resume(path);
+        run.reopen();
+        CHECK_FALSE(run.finished());
+        CHECK(run.started());
+    }
+    for (auto const* const name : {"metrics.csv", "episodes.csv", "summary.json", "checkpoint.safetensors.partial",
+                                   "learning_curve.png", "value_densities.svg", "events.out.tfevents.1.host.2.0"})
+        test::spit(path / name, "x");
+    test::spit(path / "notes.txt", "mine");
+    test::spit(path / "holiday.png", "mine");
+    std::filesystem::create_directory(path / "learning_curve.d");
+    auto const run = run_folder::create(path, true);
+    CHECK_FALSE(run.started());
+    CHECK_FALSE(run.finished());
+    CHECK(test::slurp(path / "notes.txt") == "mine");
+    CHECK(test::slurp(path / "holiday.png") == "mine");
+    CHECK(std::distance(std::filesystem::directory_iterator(path), {}) == 3);
+}
+
+TEST_CASE("a folder that is no run is never taken") {
+    test::scratch_folder const folder;
+    test::spit(folder / "thesis.tex", "mine");
+    for (bool const overwrite : {false, true}) {
+        CHECK(test::contains(refusal(folder.path(), overwrite),
+                             folder.path().string() + " is not empty and not the folder of a run"));
+        CHECK(test::contains(refusal(folder / "thesis.tex", overwrite), "cannot create the folder"));
+        CHECK(test::contains(refusal(folder / "thesis.tex/run", overwrite), "cannot create the folder"));
+    }
+    CHECK(test::contains(resume_refusal(folder.path()), "there is no config.json"));
+    CHECK(test::contains(resume_refusal(folder / "none"), "there is no such folder"));
+    CHECK(test::contains(resume_refusal(folder / "thesis.tex"), "there is no such folder"));
+    CHECK(test::slurp(folder / "thesis.tex") == "mine");
+    CHECK(folder.files() == 1);
+}
+
+TEST_CASE("a folder that cannot be written is named") {
+    test::scratch_folder const folder;
+    std::filesystem::create_directory(folder / "locked");
+    REQUIRE(::chmod((folder / "locked").c_str(), 0555) == 0);
+    REQUIRE(::chmod(folder.path().c_str(), 0755) == 0);
+    pid_t const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) { // root may write everywhere, so the child becomes nobody
+        if (::geteuid() == 0 && ::setuid(65534) != 0)
+            ::_exit(2);
+        bool const inside = test::contains(refusal(folder / "locked/run"), "cannot create the folder ") &&
+                            test::contains(refusal(folder / "locked/run"), "Permission denied");
+        bool const itself = refusal(folder / "locked") ==
+                            "cannot write to the folder " + (folder / "locked").string() + ": Permission denied";
+        ::_exit(inside && itself ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("two processes do not train into one folder") {
+    test::scratch_folder const folder;
+    auto const path = folder / "run";
+    {
+        auto const run = run_folder::create(path);
+        CHECK(refusal(path) == "the folder " + path.string() + " is in use: another process is training into it");
+    }
+    CHECK(refusal(path).empty());
+}
+
+TEST_CASE("a signal asks to stop, a second one stops") {
+    for (int const number : {SIGINT, SIGTERM}) {
+        {
+            stop_signal const stop;
+            CHECK_FALSE(stop.requested());
+            CHECK(stop.name() == nullptr);
+            REQUIRE(::raise(number) == 0);
+            CHECK(stop.requested());
+            CHECK(std::string(stop.name()) == (number == SIGINT ? "SIGINT" : "SIGTERM"));
+        }
+        stop_signal const fresh;
+        CHECK_FALSE(fresh.requested());
+    }
+    pid_t const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ::signal(SIGTERM, SIG_DFL);
+        stop_signal const stop;
+        ::raise(SIGTERM);
+        if (!stop.requested())
+            ::_exit(1);
+        ::raise(SIGTERM);
+        ::_exit(2);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGTERM);
+}

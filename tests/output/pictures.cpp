@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output/learning_curve.hpp"
+#include "output/value_densities.hpp"
+
+#include "scratch_folder.hpp"
+#include "support/catch.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace gmac::examples::train;
+
+namespace {
+
+double constexpr not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// Width and height from the header of a PNG file, which must be whole.
+std::pair<int, int> png_size(std::filesystem::path const& path) {
+    auto const file = test::slurp(path);
+    REQUIRE(file.size() > 100);
+    CHECK(file.substr(0, 8) == "\x89PNG\r\n\x1a\n");
+    CHECK(file.substr(file.size() - 8, 4) == "IEND");
+    auto const number = [&](std::size_t place) {
+        int value = 0;
+        for (std::size_t i = 0; i < 4; ++i)
+            value = value * 256 + static_cast<unsigned char>(file[place + i]);
+        return value;
+    };
+    return {number(16), number(20)};
+}
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+    std::size_t count = 0;
+    for (auto place = text.find(part); place != std::string_view::npos; place = text.find(part, place + 1))
+        ++count;
+    return count;
+}
+
+learning_run rising(std::string method, double slope, double last = 10'000) {
+    learning_run run{std::move(method)};
+    for (double frames = 100; frames <= last; frames += 100) {
+        run.frames.push_back(frames);
+        run.mean_returns.push_back(frames < 300 ? not_a_number : slope * frames);
+    }
+    return run;
+}
+
+} // namespace
+
+TEST_CASE("text cannot leave its quotes") {
+    CHECK(gnuplot::literal("Hopper (seed 3), 2.5e-4") == "\"Hopper (seed 3), 2.5e-4\"");
+    CHECK(gnuplot::literal("'\"`\\7") == "\"\\047\\042\\140\\1347\"");
+    CHECK(gnuplot::literal("a\nb\x7f"
+                           "ü") == "\"a b ü\"");
+    CHECK(gnuplot::literal("") == "\"\"");
+    CHECK(gnuplot::number(0.1) == "0.1");
+    CHECK(gnuplot::number(not_a_number) == "NaN");
+    CHECK(gnuplot::number(std::numeric_limits<double>::infinity()) == "NaN");
+}
+
+TEST_CASE("hostile text is drawn as it is and does nothing") {
+    test::scratch_folder const folder;
+    auto const victim = (folder / "victim").string();
+    std::string const title =
+        "'`touch " + victim + "`' \"$(touch " + victim + ")\" <b>&amp;</b> a_b^c {x} \\n @home %d";
+    learning_curve curve{title, {rising(title, 1.0)}, {{50.0, title}}};
+    plot_learning_curve(folder / "it's a $curve `x`", curve);
+    CHECK_FALSE(std::filesystem::exists(victim));
+    auto const svg = test::slurp(folder / "it's a $curve `x`.svg");
+    CHECK(test::contains(svg, "&lt;b>&amp;amp;&lt;/b> a_b^c {x} \\n @home %d"));
+    CHECK(png_size(folder / "it's a $curve `x`.png") == std::pair(1200, 720));
+    CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a learning curve of one run has its episodes, its mean, its levels and units") {
+    test::scratch_folder const folder;
+    learning_run run{"GMAC"};
+    for (int i = 1; i <= 10'000; ++i) {
+        run.episode_frames.push_back(300.0 * i);
+        run.episode_returns.push_back(std::sin(0.01 * i) * 100.0);
+    }
+    plot_learning_curve(folder / "curve", {"Hopper", {run}, {{50.0, "standing still"}}});
+    auto const svg = test::slurp(folder / "curve.svg");
+    for (auto const* const text :
+         {"Hopper", "environment frames (millions)", "return of an episode (reward units)", "standing still",
+          "GMAC: mean of the last 100 episodes", "single episodes (one of 3 is drawn)"}) {
+        INFO(text);
+        CHECK(test::contains(svg, text));
+    }
+    CHECK(svg.size() < 1'000'000);
+    CHECK(png_size(folder / "curve.png") == std::pair(1200, 720));
+}
+
+TEST_CASE("runs of one method are drawn with their mean and spread") {
+    test::scratch_folder const folder;
+    learning_curve curve{"two methods", {}};
+    for (double const slope : {0.01, 0.02, 0.06})
+        curve.runs.push_back(rising("GMAC", slope));
+    curve.runs.push_back(rising("PPO", 0.01));
+    curve.runs.push_back(rising("PPO", 0.03, 5000));
+    plot_learning_curve(folder / "curves", curve);
+    auto const svg = test::slurp(folder / "curves.svg");
+    CHECK(test::contains(svg, "GMAC: mean of 3 runs"));
+    CHECK(test::contains(svg, "PPO: mean of 2 runs"));
+    CHECK(test::contains(svg, "thin lines: each run; band: from the lowest to the highest"));
+    CHECK(test::contains(svg, "environment frames (thousands)"));
+}
+
+TEST_CASE("mean and spread are those of the curves where all are known") {
+    std::vector<detail::curve> const curves{{{0, 10}, {0, 10}}, {{2, 4, 8}, {6, 6, 6}}};
+    auto const all = detail::spread_of(curves);
+    REQUIRE(all.x.size() == 400);
+    CHECK(all.x.front() == 2);
+    CHECK(all.x.back() == 8);
+    for (std::size_t i = 0; i < all.x.size(); ++i) {
+        CHECK(all.mean[i] == Approx((all.x[i] + 6.0) / 2.0));
+        CHECK(all.low[i] == Approx((std::min)(all.x[i], 6.0)));
+        CHECK(all.high[i] == Approx((std::max)(all.x[i], 6.0)));
+    }
+    std::vector<detail::curve> const apart{{{0, 1}, {0, 1}}, {{2, 3}, {0, 1}}};
+    CHECK(detail::spread_of(apart).x.empty());
+
+    std::vector<double> const values{2, 4, 6, 8};
+    CHECK(trailing_mean(values, 2) == std::vector<double>{2, 3, 5, 7});
+    CHECK(trailing_mean(values, 100) == std::vector<double>{2, 3, 4, 5});
+    CHECK(trailing_mean({}, 100).empty());
+
+    std::vector<double> x{1, 2, 3, 4, 5, 6, 7};
+    auto y = x;
+    CHECK(detail::thin(x, y, 7) == 1);
+    CHECK(detail::thin(x, y, 3) == 3);
+    CHECK(x == std::vector<double>{3, 6});
+    CHECK(y == x);
+}
+
+TEST_CASE("value densities have a panel for each state, with its step and its return") {
+    test::scratch_folder const folder;
+    value_densities what{"One episode", {}};
+    for (std::uint64_t i = 0; i < 4; ++i)
+        what.panels.push_back({i * 250, 100.0 + static_cast<double>(i), {{0.5, 90.0, 5.0}, {0.5, 110.0, 8.0}}, {}});
+    plot_value_densities(folder / "four", what);
+    auto svg = test::slurp(folder / "four.svg");
+    for (auto const* const text : {"step 0", "step 750", "actual 103", "mean 100", "One episode",
+                                   "discounted return from the state on (reward units)", "density per reward unit"}) {
+        INFO(text);
+        CHECK(test::contains(svg, text));
+    }
+    CHECK(count_of(svg, "discounted return from the state on") == 1);
+    what.panels.push_back({990, 3.0, {{0.75, 3.0, 0.0}, {0.25, 5.0, 0.0}}, {}}); // point masses only
+    what.panels.push_back({991, 2.0, {}, {1.0, 2.0, 2.5, 4.0}});
+    what.panels.push_back({992, 2.0, {}, {2.0, 2.0}}); // samples without any spread
+    plot_value_densities(folder / "seven", what);
+    svg = test::slurp(folder / "seven.svg");
+    CHECK(test::contains(svg, "mean 3.5"));
+    CHECK(test::contains(svg, "mean 2.375"));
+    CHECK(test::contains(svg, "short strokes: samples, smoothed"));
+    auto const [width, height] = png_size(folder / "seven.png");
+    CHECK(width == 1200);
+    CHECK(height > 800);
+    CHECK(folder.files() == 4);
+}
+
+TEST_CASE("a density integrates to one, and its panel shows nearly all of it") {
+    value_panel const mixture{0, 0.0, {{0.2, -3.0, 0.01}, {0.5, 1.0, 1.0}, {0.3, 40.0, 6.0}}, {}};
+    detail::density_panel const panel(mixture);
+    auto const x = panel.places(panel.range);
+    double area = 0.0;
+    for (std::size_t i = 1; i < x.size(); ++i)
+        area += 0.5 * (x[i] - x[i - 1]) *
+                (detail::density_at(panel.components, x[i]) + detail::density_at(panel.components, x[i - 1]));
+    CHECK(area == Approx(1.0).margin(5e-3));
+    CHECK(panel.mean == Approx(0.2 * -3.0 + 0.5 + 12.0));
+    CHECK(panel.range.low < -3.0);
+    CHECK(panel.range.high > 50.0);
+    // The median of two equal Gaussians lies between them.
+    CHECK(detail::quantile({{0.5, 0.0, 1.0}, {0.5, 10.0, 1.0}}, 0.25) == Approx(0.0).margin(1e-3));
+    CHECK(detail::tick_step(1.0, 3.0) == Approx(0.2));
+    CHECK(detail::tick_step(0.05, 3.0) == Approx(0.02));
+    CHECK(detail::tick_step(1e6, 3.0) == Approx(2e5));
+
+    // A spike does not share its axis with a wide density.
+    std::vector<detail::density_panel> panels;
+    value_panel const narrow{1, 2.0, {{1.0, 2.0, 0.1}}, {}};
+    value_panel const wide{2, 2.0, {{1.0, 2.0, 30.0}}, {}};
+    panels.emplace_back(narrow);
+    panels.emplace_back(wide);
+    auto ranges = detail::shown_ranges(panels);
+    CHECK(ranges[0].width() < 1.0);
+    CHECK(ranges[1].width() > 100.0);
+    panels[0] = panels[1];
+    ranges = detail::shown_ranges(panels);
+    CHECK(ranges[0].low == ranges[1].low);
+}
+
+TEST_CASE("what cannot be drawn is refused") {
+    test::scratch_folder const folder;
+    auto const curve = [&](learning_curve const& what) {
+        return test::message_of([&] { plot_learning_curve(folder / "x", what); });
+    };
+    CHECK(test::contains(curve({"", {}}), "there is no run with a point to draw"));
+    CHECK(test::contains(curve({"", {{"GMAC"}}}), "there is no run with a point to draw"));
+    CHECK(test::contains(curve({"", {{"GMAC", {1, 2}, {1}}}}), "run 1 of GMAC: 2 frames but 1 mean returns"));
+    CHECK(test::contains(curve({"", {{"GMAC", {}, {}, {1}, {}}}}), "1 episode frames but 0 episode returns"));
+    CHECK(test::contains(curve({"", {{"GMAC", {2, 1}, {1, 1}}}}), "the frames must not fall"));
+    auto const densities = [&](std::vector<value_panel> panels) {
+        return test::message_of([&] { plot_value_densities(folder / "x", {"", std::move(panels)}); });
+    };
+    CHECK(test::contains(densities({}), "there is no panel"));
+    CHECK(test::contains(densities({{7, 0.0, {}, {}}}), "the panel of step 7 must have either components or samples"));
+    CHECK(test::contains(densities({{7, 0.0, {{1, 0, 1}}, {1.0}}}), "either components or samples"));
+    CHECK(test::contains(densities({{7, 0.0, {{0.5, 0, 1}}, {}}}), "the weights of step 7 add up to 0.5"));
+    CHECK(test::contains(densities({{7, 0.0, {{1, 0, -1}}, {}}}), "deviation -1"));
+    CHECK(test::contains(densities({{7, 0.0, {{1, not_a_number, 1}}, {}}}), "mean nan"));
+    CHECK(test::contains(densities({{7, 0.0, {}, {not_a_number}}}), "the sample nan"));
+    CHECK(test::contains(densities({{7, not_a_number, {{1, 0, 1}}, {}}}), "the return nan"));
+    CHECK(folder.files() == 0);
+}
+
+TEST_CASE("a curve without a finite mean is still a picture") {
+    test::scratch_folder const folder;
+    learning_run run{"GMAC", {100, 200}, {not_a_number, not_a_number}};
+    plot_learning_curve(folder / "x", {"nothing yet", {run}});
+    run.mean_returns[1] = 5.0;
+    plot_learning_curve(folder / "one point", {"one point", {run}});
+    CHECK(folder.files() == 4);
+}
+
+TEST_CASE("gnuplot missing or failing is a clear message, and leaves the old picture") {
+    test::scratch_folder const folder;
+    CHECK(test::message_of([] { gnuplot::run("", "gnuplot-of-nowhere"); }) ==
+          "no picture was drawn: the program gnuplot-of-nowhere is not installed (on Debian: apt-get install "
+          "gnuplot-nox)");
+    test::spit(folder / "x.png", "old");
+    gnuplot::picture const broken{"", "plot sin(\n"};
+    auto const message = test::message_of([&] { gnuplot::draw(folder / "x", broken); });
+    CHECK(test::contains(message, "no picture was drawn: gnuplot ended with status 1"));
+    CHECK(test::contains(message, "line")); // where gnuplot stopped
+    CHECK(test::slurp(folder / "x.png") == "old");
+    CHECK(folder.files() == 1);
+    gnuplot::picture const good{"", "plot x\n"};
+    CHECK(test::contains(test::message_of([&] { gnuplot::draw(folder / "none/x", good); }), "status 1"));
+    gnuplot::draw(folder / "x", good);
+    CHECK(png_size(folder / "x.png") == std::pair(1200, 720));
+    // However much gnuplot has to say, it is heard to the end.
+    std::string chatty;
+    for (int i = 0; i < 20'000; ++i)
+        chatty += "print 'a line that would fill a pipe'\n";
+    gnuplot::run(chatty);
+    CHECK(test::contains(test::message_of([&] { gnuplot::run(chatty + "exit status 3\n"); }), "status 3"));
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output/metrics_table.hpp"
+
+#include "scratch_folder.hpp"
+#include "support/catch.hpp"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <string>
+
+using namespace gmac::examples::train;
+
+namespace {
+
+double constexpr infinity = std::numeric_limits<double>::infinity();
+double constexpr not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+metrics_row row(double update, double value) {
+    return {{"update", update}, {"loss", value}};
+}
+
+void write_rows(std::filesystem::path const& path, int rows) {
+    metrics_table table(path);
+    for (int i = 1; i <= rows; ++i)
+        table.append(row(i, 0.5 * i));
+}
+
+} // namespace
+
+TEST_CASE("a metrics file has its header once and a row an update") {
+    test::scratch_folder const folder;
+    auto const path = folder / "metrics.csv";
+    metrics_table table(path);
+    CHECK(test::slurp(path).empty());
+    table.append({{"update", 1}, {"frames", 512}, {"mean_return", not_a_number}, {"loss", 0.1}});
+    CHECK(test::slurp(path) == "update,frames,mean_return,loss\n1,512,nan,0.1\n");
+    table.append({{"update", 2}, {"frames", 12345678901}, {"mean_return", -infinity}, {"loss", 1.0 / 3.0}});
+    table.append({{"update", 3}, {"frames", 3e5}, {"mean_return", -not_a_number}, {"loss", 1e-300}});
+    table.sync();
+    CHECK(test::slurp(path) ==
+          "update,frames,mean_return,loss\n1,512,nan,0.1\n2,12345678901,-inf,0.3333333333333333\n"
+          "3,300000,nan,1e-300\n");
+    CHECK(table.rows() == 3);
+
+    auto const back = read_csv(path);
+    CHECK(back.columns == std::vector<std::string>{"update", "frames", "mean_return", "loss"});
+    REQUIRE(back.rows() == 3);
+    CHECK(back.column("frames") == std::vector<double>{512, 12345678901, 3e5});
+    CHECK(back.column("loss") == std::vector<double>{0.1, 1.0 / 3.0, 1e-300});
+    CHECK(std::isnan(back.column("mean_return")[0]));
+    CHECK(back.column("mean_return")[1] == -infinity);
+    CHECK(test::message_of([&] { (void)back.column("reward"); }) ==
+          "there is no column reward, only update, frames, mean_return, loss");
+}
+
+TEST_CASE("a resumed metrics file loses what came after the checkpoint, and has no row twice") {
+    test::scratch_folder const folder;
+    auto const path = folder / "metrics.csv";
+    write_rows(path, 5);
+    {
+        auto table = metrics_table::resume(path, 3);
+        CHECK(table.rows() == 3);
+        CHECK(test::slurp(path) == "update,loss\n1,0.5\n2,1\n3,1.5\n");
+        table.append(row(4, 9));
+    }
+    CHECK(test::slurp(path) == "update,loss\n1,0.5\n2,1\n3,1.5\n4,9\n");
+    CHECK(metrics_table::resume(path, 100).rows() == 4);
+    CHECK(metrics_table::resume(path, 0).rows() == 0);
+    CHECK(test::slurp(path) == "update,loss\n");
+}
+
+TEST_CASE("a metrics file cut at any byte is resumed with its whole rows") {
+    test::scratch_folder const folder;
+    auto const path = folder / "metrics.csv";
+    write_rows(path, 4);
+    auto const whole = test::slurp(path);
+    for (std::size_t size = 0; size <= whole.size(); ++size) {
+        auto const part = whole.substr(0, size);
+        test::spit(path, part);
+        auto table = metrics_table::resume(path, 3);
+        table.append(row(7, 7));
+        auto const lines = std::count(part.begin(), part.end(), '\n');
+        auto const kept = lines == 0 ? 0 : (std::min)(lines - 1, std::ptrdiff_t(3));
+        std::string expected = "update,loss\n";
+        for (int i = 1; i <= kept; ++i)
+            expected += fmt::format("{},{}\n", i, 0.5 * i);
+        INFO("cut after " << size << " bytes");
+        REQUIRE(test::slurp(path) == expected + "7,7\n");
+    }
+    test::spit(path, whole + std::string("5,\0\0\0", 5)); // as a crash of the machine may leave it
+    CHECK(metrics_table::resume(path, 9).rows() == 4);
+    CHECK(read_csv(path).rows() == 4);
+    std::filesystem::remove(path);
+    CHECK(metrics_table::resume(path, 9).rows() == 0);
+}
+
+TEST_CASE("rows and files that do not fit are refused") {
+    test::scratch_folder const folder;
+    auto const path = folder / "metrics.csv";
+    write_rows(path, 1);
+    auto table = metrics_table::resume(path, 1);
+    CHECK(test::contains(test::message_of([&] {
+                             table.append({{"update", 2}, {"reward", 1}});
+                         }),
+                         path.string() + ": the row has the columns update,reward, but the file has update,loss"));
+    CHECK(test::contains(test::message_of([&] { table.append({}); }), "at least one column"));
+    CHECK(test::contains(test::message_of([&] { table.append({{"a,b", 1}}); }), "the column name \"a,b\""));
+    CHECK(test::contains(test::message_of([&] { table.append({{"", 1}}); }), "is empty or"));
+    CHECK(table.rows() == 1);
+    CHECK(test::slurp(path) == "update,loss\n1,0.5\n");
+
+    test::spit(path, "update,loss\n1,0.5\nx,1\n");
+    CHECK(test::message_of([&] { (void)metrics_table::resume(path, 9); }) ==
+          path.string() + ", line 3: \"x\" is not a number");
+    CHECK(test::slurp(path) == "update,loss\n1,0.5\nx,1\n");
+    CHECK(test::contains(test::message_of([&] { (void)read_csv(path); }), "line 3: \"x\" is not a number"));
+    test::spit(path, "update,loss\n1\n");
+    CHECK(test::contains(test::message_of([&] { (void)read_csv(path); }), "line 2: 1 cells, but the header has 2"));
+    test::spit(path, "update,loss\n1,\n");
+    CHECK(test::contains(test::message_of([&] { (void)read_csv(path); }), "line 2: \"\" is not a number"));
+    CHECK(test::contains(test::message_of([&] { metrics_table(folder / "none" / "x"); }),
+                         (folder / "none" / "x").string() + ": No such file or directory"));
+}
+
+TEST_CASE("a row that does not fit on the disk leaves no half of itself") {
+    test::scratch_folder const folder;
+    auto const path = folder / "metrics.csv";
+    pid_t const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ::signal(SIGXFSZ, SIG_IGN);
+        rlimit const limit{30, 30};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        metrics_table table(path);
+        table.append(row(1, 0.5));
+        table.append(row(2, 0.5));
+        auto const message = test::message_of([&] { table.append(row(3, 0.123456789)); });
+        ::_exit(test::contains(message, "cannot write " + path.string() + ": File too large") ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    CHECK(test::slurp(path) == "update,loss\n1,0.5\n2,0.5\n");
+}
