@@ -58,7 +58,9 @@ void add_settings(CLI::App& app, settings& all, std::vector<CLI::Option*>& added
         CLI::Option* option = nullptr;
         if constexpr (std::is_enum_v<field_type>) {
             auto const names = names_of<field_type>();
-            option = app.add_option("--" + name, field, help)->transform(CLI::CheckedTransformer(names, CLI::ignore_case));
+            option = app.add_option("--" + name, field, help)
+                         ->transform(CLI::CheckedTransformer(names, CLI::ignore_case).description(""))
+                         ->type_name("NAME");
             for (auto const& [text, value] : names)
                 if (value == field)
                     option->default_str(text);
@@ -67,7 +69,9 @@ void add_settings(CLI::App& app, settings& all, std::vector<CLI::Option*>& added
             if constexpr (!std::same_as<field_type, std::optional<double>>)
                 option->capture_default_str();
             if constexpr (std::same_as<field_type, std::vector<std::size_t>>)
-                option->delimiter(',')->default_str(fmt::format("{}", fmt::join(field, ",")));
+                option->delimiter(',')->default_str(fmt::format("{}", fmt::join(field, ",")))->type_name("N,N");
+            if constexpr (std::same_as<field_type, bool>)
+                option->default_str(field ? "true" : "false");
         }
         added.push_back(option->group(group));
     });
@@ -97,13 +101,14 @@ command_line parse(int argc, char const* const* argv) {
     asked.resume = chosen.resume;
     if (!chosen.preset.empty())
         asked.settings = preset_settings(chosen.preset);
-    else if (!chosen.environment.empty())
-        asked.settings = default_settings(chosen.environment);
+    else
+        asked.settings = default_settings(chosen.environment.empty() ? "bullet/hopper" : chosen.environment);
     asked.threads = std::max(1u, std::thread::hardware_concurrency());
 
     CLI::App app("gmac-train trains an actor-critic agent with a distributional value.\n"
                  "Begin with:  gmac-train --env classic/cart_pole\n"
-                 "The defaults below are those of the chosen --env or --preset; for Bullet they are the paper's.");
+                 "The defaults below are those of the --env or --preset given before --help; without one they are those\n"
+                 "of the Bullet robots, which are the paper's.");
     app.set_version_flag("--version", fmt::format("gmac {}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH));
     add_choice(app, chosen);
     app.add_option("--out", asked.out, "folder of the run; by default runs/ENV-ALGORITHM-SEED")->group("Run");
@@ -119,7 +124,8 @@ command_line parse(int argc, char const* const* argv) {
     app.add_option("--evaluation-episodes", asked.evaluation_episodes, "played at the end with the most likely actions")
         ->capture_default_str()
         ->group("Run");
-    app.add_flag("!--no-pictures", asked.pictures, "draws nothing at the end")->group("Run");
+    bool no_pictures = false;
+    app.add_flag("--no-pictures", no_pictures, "draws nothing at the end")->group("Run");
     std::vector<CLI::Option*> fields;
     add_settings(app, asked.settings, fields);
     try {
@@ -127,6 +133,7 @@ command_line parse(int argc, char const* const* argv) {
     } catch (CLI::ParseError const& end) {
         return {std::nullopt, app.exit(end)};
     }
+    asked.pictures = !no_pictures;
 
     if (!chosen.resume.empty()) {
         require(chosen.environment.empty() && chosen.algorithm.empty() && chosen.preset.empty() && asked.out.empty(),

@@ -3,16 +3,18 @@
 
 #include "environments.hpp"
 #include "episode.hpp"
-#include "output/pictures.hpp"
+#include "output/learning_curve.hpp"
 #include "output/stop_signal.hpp"
+#include "output/value_densities.hpp"
 
 #include <gmac/agent/checkpoint.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <csignal>
-#include <map>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -159,9 +161,9 @@ void session::finish() {
     nlohmann::ordered_json summary{{"frames", trainer_->frames()}, {"seconds", seconds()}};
     if (asked_.evaluation_episodes > 0)
         summary["evaluation"] = evaluate();
+    folder_.finish(summary);
     if (asked_.pictures)
         draw();
-    folder_.finish(summary);
     fmt::print("metrics, checkpoint and pictures are in {}\n", folder_.path().string());
 }
 
@@ -180,6 +182,62 @@ nlohmann::ordered_json session::evaluate() {
     fmt::print("evaluation over {} episodes: mean return {:.1f}, median {:.1f}, from {:.1f} to {:.1f}{}\n",
                returns.size(), mean, median, sorted.front(), sorted.back(), verdict);
     return {{"episodes", returns.size()}, {"mean", mean}, {"median", median}, {"returns", returns}};
+}
+
+void session::draw() {
+    auto const& settings = asked_.settings;
+    std::string const title =
+        fmt::format("{} on {}, seed {}", settings.algorithm, settings.environment, settings.seed);
+    try {
+        draw_learning_curve(title);
+        draw_value_densities(title);
+    } catch (error const& problem) {
+        // The run is done and on the disk: a missing gnuplot takes nothing away from it.
+        fmt::print("no pictures: {}\n", problem.what());
+    }
+}
+
+void session::draw_learning_curve(std::string const& title) {
+    csv_table const updates = read_csv(folder_.metrics());
+    csv_table const ended = read_csv(folder_.episodes());
+    learning_curve curve{.title = title,
+                         .runs = {{.method = asked_.settings.algorithm,
+                                   .frames = updates.column("frames"),
+                                   .mean_returns = updates.column("mean_return"),
+                                   .episode_frames = ended.rows() > 0 ? ended.column("frames") : std::vector<double>(),
+                                   .episode_returns = ended.rows() > 0 ? ended.column("return") : std::vector<double>()}}};
+    if (asked_.settings.environment == "bullet/hopper")
+        curve.references = {{1010.0, "standing still"}, {1500.0, "hopping"}};
+    plot_learning_curve(folder_.learning_curve(), curve);
+}
+
+void session::draw_value_densities(std::string const& title) {
+    auto const& settings = asked_.settings;
+    auto world = worlds_.evaluation(make_environments(settings.environment, 1, settings.seed + 2'000'000, tasks_));
+    episode const played = play_episode(*trainer_, world);
+    std::vector<double> const returns = played.returns(settings.agent.discount);
+    auto const& normal = worlds_.options();
+    double const scale =
+        normal.rewards ? std::sqrt(worlds_.return_statistics().variance(0) + normal.epsilon) : 1.0;
+    value_densities picture{.title = title, .panels = {}};
+    constexpr std::size_t panels = 6;
+    for (std::size_t i = 0; i < panels; ++i) {
+        std::size_t const step = i * played.rewards.size() / panels;
+        if (i > 0 && step == picture.panels.back().step)
+            continue;
+        value_panel panel{.step = step, .return_to_go = scale * returns[step]};
+        auto const parts = trainer_->value_distribution(played.observations[step]);
+        bool const samples = parts.size() > 1 && std::ranges::all_of(parts, [](auto const& part) {
+                                 return part.deviation == 0.0;
+                             });
+        for (auto const& [weight, mean, deviation] : parts)
+            if (samples)
+                panel.samples.push_back(scale * mean);
+            else
+                panel.components.push_back({weight, scale * mean, scale * deviation});
+        picture.panels.push_back(std::move(panel));
+    }
+    plot_value_densities(folder_.value_densities(), picture);
 }
 
 } // namespace gmac::examples::train

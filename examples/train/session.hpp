@@ -38,6 +38,8 @@ private:
     void finish();
     [[nodiscard]] nlohmann::ordered_json evaluate();
     void draw();
+    void draw_learning_curve(std::string const& title);
+    void draw_value_densities(std::string const& title);
     [[nodiscard]] double seconds() const;
 
     request asked_;
