@@ -26,20 +26,29 @@ if(GMAC_SANITIZE)
     add_link_options(-fsanitize=${GMAC_SANITIZE})
 endif()
 
-# gmac_add_areas(): adds every folder below the current one that has a CMakeLists.txt. GMAC_TEST_AREAS limits the
-# tests to some of them while one works on these.
+# gmac_add_areas([names]): adds every folder below the current one that has a CMakeLists.txt, or those named.
 function(gmac_add_areas)
     file(
         GLOB lists
         CONFIGURE_DEPENDS
         "${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt"
     )
+    set(areas "")
     foreach(list IN LISTS lists)
-        get_filename_component(folder "${list}" DIRECTORY)
-        get_filename_component(area "${folder}" NAME)
-        if(NOT ARGN OR area IN_LIST ARGN)
-            add_subdirectory("${folder}")
+        cmake_path(GET list PARENT_PATH folder)
+        cmake_path(GET folder FILENAME area)
+        list(APPEND areas ${area})
+    endforeach()
+    foreach(area IN LISTS ARGN)
+        if(NOT area IN_LIST areas)
+            message(FATAL_ERROR "there is no area ${area} in ${CMAKE_CURRENT_SOURCE_DIR}; there are: ${areas}")
         endif()
+    endforeach()
+    if(ARGN)
+        set(areas "${ARGN}")
+    endif()
+    foreach(area IN LISTS areas)
+        add_subdirectory(${area})
     endforeach()
 endfunction()
 
