@@ -16,8 +16,8 @@ namespace classic {
 
 /// A pole on a cart that is pushed to the left (0) or to the right (1): Barto, Sutton and Anderson 1983, with the
 /// constants of Gymnasium's CartPole. An observation is the cart's position (m) and velocity (m/s) and the pole's angle
-/// (rad, 0 is upright) and angular velocity (rad/s). The reward is 1 for every step, also for the one that ends the episode,
-/// when the cart leaves ±2.4 m or the pole ±12°.
+/// (rad, 0 is upright) and angular velocity (rad/s). The reward is 1 for every step, also for the one that ends the
+/// episode, when the cart leaves ±2.4 m or the pole ±12°.
 class cart_pole_world {
 public:
     struct coordinates {
@@ -46,8 +46,7 @@ public:
         double const spin = now_.angular_velocity * now_.angular_velocity;
         double const common = (force + pole_mass * half_length * spin * sine) / total_mass;
         double const angular_acceleration =
-            (gravity * sine - cosine * common) /
-            (half_length * (4.0 / 3.0 - pole_mass * cosine * cosine / total_mass));
+            (gravity * sine - cosine * common) / (half_length * (4.0 / 3.0 - pole_mass * cosine * cosine / total_mass));
         double const acceleration = common - pole_mass * half_length * angular_acceleration * cosine / total_mass;
 
         // Explicit Euler: the positions move with the old velocities.
@@ -67,12 +66,12 @@ public:
     }
 
 private:
-    static constexpr double gravity = 9.8;      // m/s²
-    static constexpr double pole_mass = 0.1;    // kg
-    static constexpr double total_mass = 1.1;   // kg, with the cart's 1.0
-    static constexpr double half_length = 0.5;  // m
-    static constexpr double push = 10.0;        // N
-    static constexpr double time_step = 0.02;   // s
+    static constexpr double gravity = 9.8;                                 // m/s²
+    static constexpr double pole_mass = 0.1;                               // kg
+    static constexpr double total_mass = 1.1;                              // kg, with the cart's 1.0
+    static constexpr double half_length = 0.5;                             // m
+    static constexpr double push = 10.0;                                   // N
+    static constexpr double time_step = 0.02;                              // s
     static constexpr double position_limit = 2.4;                          // m
     static constexpr double angle_limit = 12.0 * std::numbers::pi / 180.0; // rad
 

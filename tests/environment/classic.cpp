@@ -40,8 +40,8 @@ struct bench {
 };
 
 // The literals come from the published equations, evaluated in Python with x, v, θ, ω for the cart-pole:
-//   t = (F + 0.05 ω² sin θ) / 1.1,  θ'' = (9.8 sin θ − cos θ t) / (0.5 (4/3 − 0.1 cos² θ / 1.1)),  x'' = t − 0.05 θ'' cos θ / 1.1,
-//   x += 0.02 v, v += 0.02 x'', θ += 0.02 ω, ω += 0.02 θ'', all with the old values on the right.
+//   t = (F + 0.05 ω² sin θ) / 1.1,  θ'' = (9.8 sin θ − cos θ t) / (0.5 (4/3 − 0.1 cos² θ / 1.1)),  x'' = t − 0.05 θ''
+// cos θ / 1.1,   x += 0.02 v, v += 0.02 x'', θ += 0.02 ω, ω += 0.02 θ'', all with the old values on the right.
 TEST_CASE("cart-pole takes the steps of the published equations") {
     bench b;
     cart_pole_world world;

@@ -42,18 +42,20 @@ TEST_CASE("a reward that is not finite is an error that names environment, step 
 
     auto huge = one_of_four({.kind = faulty::fault::reward, .when = 1, .value = -1e300});
     huge.reset(b.observation_view());
-    CHECK(message_of([&] { b.step(huge); }) == "vector_environment: environment 2, step 1 of its episode: the reward is "
-                                               "-1e+300, but must be finite as a float");
+    CHECK(message_of([&] { b.step(huge); }) ==
+          "vector_environment: environment 2, step 1 of its episode: the reward is "
+          "-1e+300, but must be finite as a float");
 }
 
 TEST_CASE("an observation that is not finite is an error that names environment, step and element") {
-    auto batch = one_of_four(
-        {.kind = faulty::fault::observation, .when = 2, .value = -std::numeric_limits<double>::infinity()});
+    auto batch =
+        one_of_four({.kind = faulty::fault::observation, .when = 2, .value = -std::numeric_limits<double>::infinity()});
     buffers b(batch);
     batch.reset(b.observation_view());
     b.step(batch);
-    CHECK(message_of([&] { b.step(batch); }) ==
-          "vector_environment: environment 2, step 2 of its episode: observation element 2 is -inf, but must be finite");
+    CHECK(
+        message_of([&] { b.step(batch); }) ==
+        "vector_environment: environment 2, step 2 of its episode: observation element 2 is -inf, but must be finite");
 
     auto at_reset = one_of_four({.kind = faulty::fault::observation, .when = 0});
     CHECK(message_of([&] { at_reset.reset(b.observation_view()); }) ==
@@ -76,9 +78,10 @@ TEST_CASE("after a failed step a batch asks for a reset, and then works") {
         batch.reset(b.observation_view());
         CHECK_THROWS_AS(b.step(batch), std::runtime_error);
         CHECK(batch.finished().empty());
-        CHECK(message_of([&] { b.step(batch); }) ==
-              "vector_environment::step: reset has to be called first, since the last step failed or the episodes could "
-              "not be restored");
+        CHECK(
+            message_of([&] { b.step(batch); }) ==
+            "vector_environment::step: reset has to be called first, since the last step failed or the episodes could "
+            "not be restored");
         batch[2].kind = faulty::fault::none;
         batch.reset(b.observation_view());
         b.step(batch);
@@ -105,8 +108,9 @@ TEST_CASE("a discrete action outside the space is refused before anything moves"
         b.actions[1] = 0.0f;
         return message;
     };
-    CHECK(refused(3.0f) == "vector_environment: environment 1, step 2 of its episode: the action is 3, but must be a whole "
-                           "number from 0 to 2");
+    CHECK(refused(3.0f) ==
+          "vector_environment: environment 1, step 2 of its episode: the action is 3, but must be a whole "
+          "number from 0 to 2");
     for (float action : {-1.0f, 0.5f, -0.25f, 2.5f, nan, infinity, -infinity, 1e20f})
         CHECK(refused(action).find("environment 1, step 2 of its episode: the action is") != std::string::npos);
     for (float action : {-0.0f, 1.0f, 2.0f})
@@ -123,8 +127,9 @@ TEST_CASE("a continuous action outside its bounds is refused with the bounds nam
         b.actions[3] = action;
         return message_of([&] { b.step(batch); });
     };
-    CHECK(refused(0.75f) == "vector_environment: environment 1, step 1 of its episode: action element 1 is 0.75, but must be "
-                            "a finite number in [-2, 0.5]");
+    CHECK(refused(0.75f) ==
+          "vector_environment: environment 1, step 1 of its episode: action element 1 is 0.75, but must be "
+          "a finite number in [-2, 0.5]");
     CHECK(refused(-2.5f).find("action element 1 is -2.5") != std::string::npos);
     CHECK(refused(nan).find("action element 1 is nan") != std::string::npos);
     CHECK(refused(0.5f).empty());
@@ -155,11 +160,13 @@ TEST_CASE("zero environments and a step before the first reset are refused") {
 TEST_CASE("shapes that do not match are named") {
     vector_environment<counting> batch(3, 1);
     buffers b(batch);
-    CHECK(message_of([&] { batch.reset({b.observations.data(), 2, 3}); }) ==
-          "vector_environment::reset: observations is 2 x 3, but must be 3 x 2");
+    CHECK(message_of([&] {
+              batch.reset({b.observations.data(), 2, 3});
+          }) == "vector_environment::reset: observations is 2 x 3, but must be 3 x 2");
     batch.reset(b.observation_view());
-    CHECK(message_of([&] { batch.step({b.actions.data(), 1, 3}, b.result()); }) ==
-          "vector_environment::step: actions is 1 x 3, but must be 3 x 1");
+    CHECK(message_of([&] {
+              batch.step({b.actions.data(), 1, 3}, b.result());
+          }) == "vector_environment::step: actions is 1 x 3, but must be 3 x 1");
     auto result = b.result();
     result.final_observations = result.observations;
     CHECK(message_of([&] { batch.step(b.action_view(), result); }) ==
@@ -195,15 +202,15 @@ TEST_CASE("environments that make no sense are refused when the batch is made") 
         [[nodiscard]] gmac::action_space action_space() const { return bounds; }
     };
     auto const with = [](gmac::box const& bounds) {
-        return message_of([&] {
-            vector_environment<bounded>(1, 1, [&](std::size_t) { return bounded{{}, bounds}; });
-        });
+        return message_of([&] { vector_environment<bounded>(1, 1, [&](std::size_t) { return bounded{{}, bounds}; }); });
     };
     CHECK(with({{-1.0f, -1.0f}, {1.0f, 1.0f}}).empty());
-    CHECK(with({{-1.0f}, {1.0f, 1.0f}}) == "vector_environment: the action space has 1 lower and 2 upper bounds, but needs "
-                                           "as many of each, at least 1");
-    CHECK(with({{-1.0f, 2.0f}, {1.0f, 1.0f}}) == "vector_environment: the bounds of action element 1 are [2, 1], but the "
-                                                 "first must be the smaller");
+    CHECK(with({{-1.0f}, {1.0f, 1.0f}}) ==
+          "vector_environment: the action space has 1 lower and 2 upper bounds, but needs "
+          "as many of each, at least 1");
+    CHECK(with({{-1.0f, 2.0f}, {1.0f, 1.0f}}) ==
+          "vector_environment: the bounds of action element 1 are [2, 1], but the "
+          "first must be the smaller");
     CHECK(with({{-1.0f, nan}, {1.0f, 1.0f}}).find("the bounds of action element 1 are [nan, 1]") != std::string::npos);
 
     struct confused : walk {

@@ -101,8 +101,7 @@ TEST_CASE("running statistics take any strides, refuse what is not finite, and s
     double const nan = std::numeric_limits<double>::quiet_NaN();
     double const infinity = std::numeric_limits<double>::infinity();
     for (auto const& bad : {std::vector<double>{1, 2, 3, nan}, std::vector<double>{1, infinity, 3, -infinity}}) {
-        std::string const message =
-            message_of([&] { rows.update(gmac::matrix_view<double const>(bad.data(), 2, 2)); });
+        std::string const message = message_of([&] { rows.update(gmac::matrix_view<double const>(bad.data(), 2, 2)); });
         CHECK(message.find("running_statistics::update: row ") == 0);
         CHECK(message.find("element 1 is ") != std::string::npos);
         CHECK((rows.count() == 3 && rows.mean(1) == 4.0));
@@ -133,8 +132,8 @@ TEST_CASE("observations and rewards are normalised by what was seen, the new inc
     auto const check_row = [&](float const* raw, float const* normal) {
         for (std::size_t j = 0; j < 3; ++j) {
             two_pass const moments(seen[j]);
-            float const wanted = expected(static_cast<double>(raw[j] - moments.mean),
-                                          static_cast<double>(moments.variance), 1.5);
+            float const wanted =
+                expected(static_cast<double>(raw[j] - moments.mean), static_cast<double>(moments.variance), 1.5);
             CHECK(normal[j] == Approx(wanted).epsilon(1e-6).margin(1e-7));
             clipped += std::abs(wanted) == 1.5f ? 1u : 0u;
         }

@@ -88,7 +88,8 @@ TEST_CASE("a batch gives the same for any number of threads") {
         tbb_executor executor(threads);
         vector_environment<walk> batch(17, 3, &executor);
         CHECK(recorded(batch, 200) == wanted);
-        vector_environment threaded(17, 3, [](std::size_t) { return walk(); }, &executor);
+        vector_environment threaded(
+            17, 3, [](std::size_t) { return walk(); }, &executor);
         gmac::normalized_environments normalized(threaded);
         CHECK(recorded(normalized, 200) == wanted_normal);
     }

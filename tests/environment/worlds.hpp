@@ -102,9 +102,15 @@ struct faulty {
 /// The memory for the steps of a batch.
 struct buffers {
     explicit buffers(gmac::environment_batch const& batch)
-        : count(batch.size()), width(batch.observation_size()), action_width(gmac::action_size(batch.action_space())),
-          observations(count * width, -7.0f), finals(count * width, -7.0f), rewards(count, -7.0f),
-          actions(count * action_width, 0.0f), terminated(count, 7), truncated(count, 7) {}
+        : count(batch.size()),
+          width(batch.observation_size()),
+          action_width(gmac::action_size(batch.action_space())),
+          observations(count * width, -7.0f),
+          finals(count * width, -7.0f),
+          rewards(count, -7.0f),
+          actions(count * action_width, 0.0f),
+          terminated(count, 7),
+          truncated(count, 7) {}
 
     [[nodiscard]] gmac::matrix_view<float> observation_view() { return {observations.data(), count, width}; }
     [[nodiscard]] gmac::matrix_view<float> final_view() { return {finals.data(), count, width}; }

@@ -40,9 +40,10 @@ template <class Work>
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(void const volatile*, std::size_t),
                                                          void (*)(void const volatile*));
 namespace gmac::testing {
-inline bool const allocation_hooks_installed = __sanitizer_install_malloc_and_free_hooks(
-    [](void const volatile*, std::size_t) { allocation_count().fetch_add(1, std::memory_order_relaxed); },
-    [](void const volatile*) {}) != 0;
+inline bool const allocation_hooks_installed =
+    __sanitizer_install_malloc_and_free_hooks(
+        [](void const volatile*, std::size_t) { allocation_count().fetch_add(1, std::memory_order_relaxed); },
+        [](void const volatile*) {}) != 0;
 } // namespace gmac::testing
 
 #else

@@ -27,11 +27,12 @@
 
 namespace gmac {
 
-/// Runs tasks on a fixed number of threads of TBB, the one that asks among them. Opt-in: needs libtbb (CMake: gmac::tbb).
+/// Runs tasks on a fixed number of threads of TBB, the one that asks among them. Opt-in: needs libtbb (CMake:
+/// gmac::tbb).
 ///
 /// Each thread takes chunks of consecutive tasks until none is left, so a thread that wakes up late or has a slow task
-/// is made up for by the others, and tasks of a microsecond are not swamped by the taking. When a task throws, no further
-/// chunk is begun, and the exception reaches the caller of `run`; if several throw, the first one does.
+/// is made up for by the others, and tasks of a microsecond are not swamped by the taking. When a task throws, no
+/// further chunk is begun, and the exception reaches the caller of `run`; if several throw, the first one does.
 ///
 /// `run` may be called by several threads and from inside a task. It allocates nothing once TBB has warmed up.
 class tbb_executor final : public executor {
@@ -87,8 +88,9 @@ private:
         ~last_chunk() { work.next.store(work.count); }
     };
 
-    /// TBB orders the memory of the caller and the tasks, but inside a library that ThreadSanitizer does not see into. This
-    /// tells it: what either side did before it came or went is seen by the other, and all else in a task may be a race.
+    /// TBB orders the memory of the caller and the tasks, but inside a library that ThreadSanitizer does not see into.
+    /// This tells it: what either side did before it came or went is seen by the other, and all else in a task may be a
+    /// race.
     struct handover {
         explicit handover([[maybe_unused]] job& work) noexcept : work_(&work) { meet(); }
         ~handover() { meet(); }

@@ -49,13 +49,14 @@ inline void check_space(action_space const& space, std::size_t observation_size)
         return;
     }
     auto const& bounds = std::get<box>(space);
-    require(bounds.low.size() == bounds.high.size() && !bounds.low.empty(),
-            "vector_environment: the action space has {} lower and {} upper bounds, but needs as many of each, at least 1",
-            bounds.low.size(), bounds.high.size());
+    require(
+        bounds.low.size() == bounds.high.size() && !bounds.low.empty(),
+        "vector_environment: the action space has {} lower and {} upper bounds, but needs as many of each, at least 1",
+        bounds.low.size(), bounds.high.size());
     for (std::size_t j = 0; j < bounds.size(); ++j)
         require(bounds.low[j] <= bounds.high[j],
-                "vector_environment: the bounds of action element {} are [{}, {}], but the first must be the smaller", j,
-                bounds.low[j], bounds.high[j]);
+                "vector_environment: the bounds of action element {} are [{}, {}], but the first must be the smaller",
+                j, bounds.low[j], bounds.high[j]);
 }
 
 [[nodiscard]] inline bool same_space(action_space const& a, action_space const& b) noexcept {
@@ -79,12 +80,15 @@ inline void check_space(action_space const& space, std::size_t observation_size)
 [[noreturn]] inline void raise_action(action_space const& space, std::size_t environment, std::uint64_t step,
                                       std::size_t element, float action) {
     if (auto const* numbers = std::get_if<discrete>(&space))
-        fail("vector_environment: environment {}, step {} of its episode: the action is {}, but must be a whole number from 0 to {}",
-             environment, step, action, numbers->count - 1);
+        fail(
+            "vector_environment: environment {}, step {} of its episode: the action is {}, but must be a whole "
+            "number from 0 to {}",
+            environment, step, action, numbers->count - 1);
     auto const& bounds = std::get<box>(space);
-    fail("vector_environment: environment {}, step {} of its episode: action element {} is {}, but must be a finite "
-         "number in [{}, {}]",
-         environment, step, element, action, bounds.low[element], bounds.high[element]);
+    fail(
+        "vector_environment: environment {}, step {} of its episode: action element {} is {}, but must be a finite "
+        "number in [{}, {}]",
+        environment, step, element, action, bounds.low[element], bounds.high[element]);
 }
 
 inline void check_step_shapes(matrix_view<float const> const& actions, step_result const& result, std::size_t count,
@@ -130,8 +134,10 @@ public:
         if (step_ == 0)
             fail("vector_environment: environment {}, reset: observation element {} is {}, but must be finite",
                  environment, element_, value_);
-        fail("vector_environment: environment {}, step {} of its episode: observation element {} is {}, but must be finite",
-             environment, step_, element_, value_);
+        fail(
+            "vector_environment: environment {}, step {} of its episode: observation element {} is {}, but must be "
+            "finite",
+            environment, step_, element_, value_);
     }
 
 private:

@@ -44,22 +44,25 @@ struct transition {
 /// std::span<float const> for a box; `reset` and `step` write the new observation. After the end of an episode the
 /// caller resets before it steps again.
 template <class E>
-concept environment = requires(E& world, E const& same, random_stream& random, std::span<float> observation) {
-    { same.observation_size() } -> std::convertible_to<std::size_t>;
-    { same.action_space() } -> std::convertible_to<action_space>;
-    { world.reset(random, observation) } -> std::same_as<void>;
-} && (requires(E& world, random_stream& random, std::span<float> observation, int action) {
-    { world.step(action, random, observation) } -> std::convertible_to<transition>;
-} || requires(E& world, random_stream& random, std::span<float> observation, std::span<float const> action) {
-    { world.step(action, random, observation) } -> std::convertible_to<transition>;
-});
+concept environment =
+    requires(E& world, E const& same, random_stream& random, std::span<float> observation) {
+        { same.observation_size() } -> std::convertible_to<std::size_t>;
+        { same.action_space() } -> std::convertible_to<action_space>;
+        { world.reset(random, observation) } -> std::same_as<void>;
+    } &&
+    (
+        requires(E& world, random_stream& random, std::span<float> observation, int action) {
+            { world.step(action, random, observation) } -> std::convertible_to<transition>;
+        } ||
+        requires(E& world, random_stream& random, std::span<float> observation, std::span<float const> action) {
+            { world.step(action, random, observation) } -> std::convertible_to<transition>;
+        });
 
 /// The environment's actions are numbers of a discrete space.
 template <class E>
-concept discrete_environment =
-    environment<E> && requires(E const& world) {
-        { world.action_space() } -> std::same_as<discrete>;
-    };
+concept discrete_environment = environment<E> && requires(E const& world) {
+    { world.action_space() } -> std::same_as<discrete>;
+};
 
 /// An environment that can be checkpointed: `persist` visits all that the next step depends on, such that a restored
 /// episode goes on bit for bit. Without it a resumed run starts its episodes anew, and says so.
@@ -68,7 +71,7 @@ concept checkpointable_environment = environment<E> && requires(E& world, archiv
 
 /// Where a batch of E environments writes what one step of all of them gave. Rows are environments.
 struct step_result {
-    matrix_view<float> observations;       ///< [E, observation size] what to act on next; of the new episode after an end
+    matrix_view<float> observations; ///< [E, observation size] what to act on next; of the new episode after an end
     matrix_view<float> final_observations; ///< [E, observation size] the last one of an episode that ended; other rows
                                            ///< are left as they are; an empty view if they are not wanted
     std::span<float> rewards;              ///< [E]
@@ -100,7 +103,8 @@ public:
     /// space and for a reward or an observation that is not finite.
     virtual void step(matrix_view<float const> actions, step_result const& result) = 0;
 
-    /// Writes once more what the last reset or step gave to act on: what a restored run goes on from. [E, observation size]
+    /// Writes once more what the last reset or step gave to act on: what a restored run goes on from. [E, observation
+    /// size]
     virtual void observe(matrix_view<float> observations) const = 0;
 
     /// The episodes that ended in the last step, in the order of their environments.

@@ -31,24 +31,28 @@ struct normalization {
 
 /// Observations and rewards on a scale that a network likes.
 ///
-/// An observation x becomes (x − mean) / sqrt(variance + ε), element by element, clipped; mean and variance are those of
-/// all observations that were acted on, the new ones included. A reward is divided by sqrt(variance + ε) of the
-/// discounted returns G ← γ G + r that each environment has accumulated so far in its episode; no mean is subtracted, so a
-/// reward keeps its sign. What has not varied yet is not scaled. Final observations are normalised but not counted.
-/// `finished` reports the rewards as the environments gave them.
+/// An observation x becomes (x − mean) / sqrt(variance + ε), element by element, clipped; mean and variance are those
+/// of all observations that were acted on, the new ones included. A reward is divided by sqrt(variance + ε) of the
+/// discounted returns G ← γ G + r that each environment has accumulated so far in its episode; no mean is subtracted,
+/// so a reward keeps its sign. What has not varied yet is not scaled. Final observations are normalised but not
+/// counted. `finished` reports the rewards as the environments gave them.
 class normalized_environments final : public environment_batch_decorator {
 public:
     /// Normalises a batch that the caller keeps alive. Throws gmac::error for options out of range.
     explicit normalized_environments(environment_batch& worlds, normalization options = {})
-        : environment_batch_decorator(worlds), options_(checked(options)),
-          statistics_(std::make_shared<statistics>(observation_size())), returns_(size(), 0.0) {}
+        : environment_batch_decorator(worlds),
+          options_(checked(options)),
+          statistics_(std::make_shared<statistics>(observation_size())),
+          returns_(size(), 0.0) {}
     /// Normalises a batch and owns it.
     explicit normalized_environments(std::unique_ptr<environment_batch> worlds, normalization options = {})
-        : environment_batch_decorator(std::move(worlds)), options_(checked(options)),
-          statistics_(std::make_shared<statistics>(observation_size())), returns_(size(), 0.0) {}
+        : environment_batch_decorator(std::move(worlds)),
+          options_(checked(options)),
+          statistics_(std::make_shared<statistics>(observation_size())),
+          returns_(size(), 0.0) {}
 
-    /// Other environments on the same scale, for evaluation: they share the statistics of this batch, as these go on, and
-    /// add nothing to them. Throws gmac::error if their observation size is another.
+    /// Other environments on the same scale, for evaluation: they share the statistics of this batch, as these go on,
+    /// and add nothing to them. Throws gmac::error if their observation size is another.
     [[nodiscard]] normalized_environments evaluation(environment_batch& worlds) const {
         return normalized_environments(worlds, options_, statistics_);
     }
@@ -122,8 +126,11 @@ private:
 
     template <class Worlds>
     normalized_environments(Worlds&& worlds, normalization const& options, std::shared_ptr<statistics> shared)
-        : environment_batch_decorator(std::forward<Worlds>(worlds)), options_(options), statistics_(std::move(shared)),
-          returns_(size(), 0.0), frozen_(true) {
+        : environment_batch_decorator(std::forward<Worlds>(worlds)),
+          options_(options),
+          statistics_(std::move(shared)),
+          returns_(size(), 0.0),
+          frozen_(true) {
         require(observation_size() == statistics_->observations.size(),
                 "normalized_environments::evaluation: the environments' observation size is {}, but must be {}",
                 observation_size(), statistics_->observations.size());

@@ -15,9 +15,9 @@
 
 namespace gmac {
 
-/// Mean and variance of each element of vectors that come in batches, in double precision: two passes over a batch, which
-/// is then merged with all that came before (Chan, Golub, LeVeque 1979). Rows are added in their order, so the result
-/// does not depend on how the rows were computed. After construction nothing is allocated.
+/// Mean and variance of each element of vectors that come in batches, in double precision: two passes over a batch,
+/// which is then merged with all that came before (Chan, Golub, LeVeque 1979). Rows are added in their order, so the
+/// result does not depend on how the rows were computed. After construction nothing is allocated.
 class running_statistics {
 public:
     explicit running_statistics(std::size_t size)

@@ -42,8 +42,7 @@ public:
 
     /// Environment i is factory(i); all must have the same observation size and action space.
     template <class Factory>
-        requires std::invocable<Factory&, std::size_t> &&
-                 std::same_as<std::invoke_result_t<Factory&, std::size_t>, E>
+        requires std::invocable<Factory&, std::size_t> && std::same_as<std::invoke_result_t<Factory&, std::size_t>, E>
     vector_environment(std::size_t count, std::uint64_t seed, Factory&& factory, executor* threads = nullptr)
         : executor_(threads) {
         require(count > 0, "vector_environment: 0 environments were asked for, but at least 1 is needed");
@@ -103,7 +102,8 @@ public:
     [[nodiscard]] bool checkpointable() const noexcept override { return checkpointable_environment<E>; }
 
     /// Streams, episodes so far and, if the environments can be stored, their states and observations. If they cannot,
-    /// a mark says so; the batch that loads it asks for `reset` and starts new episodes with the streams where they were.
+    /// a mark says so; the batch that loads it asks for `reset` and starts new episodes with the streams where they
+    /// were.
     void persist(archive& state) override {
         if (state.loading()) {
             needs_reset_ = true;
@@ -162,10 +162,11 @@ private:
                 is_discrete ? "discrete" : "a box", is_discrete ? "no int" : "no std::span<float const>");
         for (std::size_t i = 1; i < size(); ++i) {
             E const& world = slots_[i].world;
-            require(world.observation_size() == observation_size_ &&
-                        detail::same_space(gmac::action_space(world.action_space()), space_),
-                    "vector_environment: environment {} has another observation size or action space than environment 0",
-                    i);
+            require(
+                world.observation_size() == observation_size_ &&
+                    detail::same_space(gmac::action_space(world.action_space()), space_),
+                "vector_environment: environment {} has another observation size or action space than environment 0",
+                i);
         }
     }
 
