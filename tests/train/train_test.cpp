@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-train as its user meets it: what it says, what it leaves, and that stopping it changes nothing.
+#include "train/output/metrics_table.hpp"
+
+#include <gmac/agent/checkpoint.hpp>
+
+#include "support/catch.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that is gone at the end of the test.
+struct scratch {
+    fs::path path;
+    scratch() {
+        std::string name = (fs::temp_directory_path() / "gmac-train-XXXXXX").string();
+        path = ::mkdtemp(name.data());
+    }
+    ~scratch() { fs::remove_all(path); }
+    [[nodiscard]] std::string operator/(std::string const& name) const { return (path / name).string(); }
+};
+
+struct outcome {
+    int code = 0;
+    std::string text;
+    [[nodiscard]] bool says(std::string const& part) const { return text.find(part) != std::string::npos; }
+};
+
+outcome train(std::string const& arguments) {
+    std::string const command = fmt::format("{} {} 2>&1", GMAC_TRAIN, arguments);
+    std::FILE* const pipe = ::popen(command.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    outcome result;
+    std::array<char, 4096> text;
+    while (std::size_t const count = std::fread(text.data(), 1, text.size(), pipe))
+        result.text.append(text.data(), count);
+    int const status = ::pclose(pipe);
+    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return result;
+}
+
+/// Starts gmac-train, sends the signal after a while, and returns how it ended.
+int train_until(std::vector<std::string> arguments, int signal, std::chrono::milliseconds patience) {
+    pid_t const child = ::fork();
+    if (child == 0) {
+        std::vector<char*> words{const_cast<char*>(GMAC_TRAIN)};
+        for (std::string& argument : arguments)
+            words.push_back(argument.data());
+        words.push_back(nullptr);
+        if (std::freopen("/dev/null", "w", stdout) && std::freopen("/dev/null", "w", stderr))
+            ::execv(GMAC_TRAIN, words.data());
+        ::_exit(127);
+    }
+    std::this_thread::sleep_for(patience);
+    ::kill(child, signal);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status;
+}
+
+/// The stored state without the strings, of which the seconds differ.
+gmac::snapshot state_of(fs::path const& folder) {
+    return gmac::read_checkpoint(folder / "checkpoint.safetensors").state;
+}
+
+/// All columns but the times.
+std::vector<std::vector<double>> numbers_of(fs::path const& folder) {
+    auto const table = gmac::examples::train::read_csv(folder / "metrics.csv");
+    std::vector<std::vector<double>> columns;
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+        if (table.columns[i] != "seconds" && table.columns[i] != "frames_per_second") {
+            columns.push_back(table.values[i]);
+            for (double& value : columns.back())
+                value = value == value ? value : -1e300; // NaN before the first episode equals itself here
+        }
+    return columns;
+}
+
+std::string const quiet = " --no-pictures --evaluation-episodes 0 ";
+
+} // namespace
+
+TEST_CASE("what is wrong is said, with what would be right") {
+    scratch folder;
+    auto const unknown = train("--env atari/pong");
+    CHECK(unknown.code == 1);
+    CHECK(unknown.says("unknown environment \"atari/pong\"; known are classic/cart_pole, classic/pendulum"));
+    auto const algorithm = train("--env classic/cart_pole --algorithm dqn");
+    CHECK(algorithm.code == 1);
+    CHECK(algorithm.says("unknown algorithm \"dqn\"; known are gmac, ppo, iqac, iqac_e"));
+    auto const preset = train("--preset slow");
+    CHECK(preset.code == 1);
+    CHECK(preset.says("unknown preset \"slow\"; known are hopper-fast"));
+    auto const nothing = train("");
+    CHECK(nothing.code == 1);
+    CHECK(nothing.says("say what to train by --env NAME, --preset NAME or --resume FOLDER"));
+    auto const lambda = train("--env classic/cart_pole --lambda 1.5");
+    CHECK(lambda.code == 1);
+    CHECK(lambda.says("lambda is 1.5, but must be in [0, 1]"));
+    auto const discount = train("--env classic/cart_pole --discount=-0.1");
+    CHECK(discount.code == 1);
+    CHECK(discount.says("discount is -0.1, but must be in [0, 1]"));
+    auto const envs = train("--env classic/cart_pole --envs 0");
+    CHECK(envs.code == 1);
+    CHECK(envs.says("--envs is 0, but there must be at least one environment"));
+    auto const word = train("--env classic/cart_pole --epochs ten");
+    CHECK(word.code != 0);
+    CHECK(word.says("epochs"));
+    auto const option = train("--env classic/cart_pole --lamda 0.9");
+    CHECK(option.code != 0);
+    CHECK(option.says("--lamda"));
+    auto const file = train(fmt::format("--env classic/cart_pole --config {}", folder / "missing.toml"));
+    CHECK(file.code != 0);
+    CHECK(file.says("missing.toml"));
+}
+
+TEST_CASE("a folder that cannot be written or holds something else is left alone") {
+    scratch folder;
+    auto const forbidden = train("--env classic/cart_pole --frames 256 --out /proc/gmac" + quiet);
+    CHECK(forbidden.code == 1);
+    CHECK(forbidden.says("cannot create the folder /proc/gmac"));
+    fs::create_directories(folder.path / "other");
+    std::ofstream(folder.path / "other" / "thesis.txt") << "do not lose";
+    for (std::string const more : {"", " --overwrite"}) {
+        auto const other =
+            train(fmt::format("--env classic/cart_pole --frames 256 --out {}{}{}", folder / "other", quiet, more));
+        CHECK(other.code == 1);
+        CHECK(other.says("not the folder of a run"));
+        CHECK(fs::file_size(folder.path / "other" / "thesis.txt") == 11);
+    }
+}
+
+TEST_CASE("a run leaves its files, and is replaced only on demand") {
+    scratch folder;
+    std::string const run = fmt::format("--env classic/cart_pole --frames 2048 --out {}", folder / "run");
+    auto const first = train(run);
+    INFO(first.text);
+    REQUIRE(first.code == 0);
+    CHECK(first.says("evaluation over 20 episodes"));
+    for (char const* const name : {"config.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors", "summary.json"})
+        CHECK(fs::exists(folder.path / "run" / name));
+    auto const table = gmac::examples::train::read_csv(folder.path / "run" / "metrics.csv");
+    CHECK(table.rows() == 8); // updates of 8 x 32 frames
+    CHECK(table.column("frames").back() == 2048.0);
+    for (char const* const name : {"seconds", "mean_return", "median_return", "episodes", "policy_loss", "value_loss",
+                                   "entropy", "approximate_kl", "clip_fraction", "explained_variance"})
+        CHECK(table.column(name).size() == 8);
+    CHECK(static_cast<double>(gmac::examples::train::read_csv(folder.path / "run" / "episodes.csv").rows()) ==
+          table.column("episodes").back());
+    auto const again = train(run);
+    CHECK(again.code == 1);
+    CHECK(again.says("holds a finished run"));
+    CHECK(again.says("--overwrite"));
+    CHECK(train(run + " --overwrite" + quiet).code == 0);
+    auto const done = train(fmt::format("--resume {}", folder / "run"));
+    CHECK(done.code == 1);
+    CHECK(done.says("has done its 2048 frames"));
+    auto const other = train(fmt::format("--resume {} --frames 4096 --epochs 3", folder / "run"));
+    CHECK(other.code == 1);
+    CHECK(other.says("--epochs does not go with it"));
+}
+
+TEST_CASE("a configuration file stands for options") {
+    scratch folder;
+    std::ofstream(folder.path / "run.toml") << "env = \"classic/pendulum\"\nalgorithm = \"ppo\"\nframes = 512\nsteps = 64\n"
+                                               "hidden = [8, 8]\nshared-trunk = true\n";
+    auto const result = train(fmt::format("--config {} --out {}{}", folder / "run.toml", folder / "run", quiet));
+    INFO(result.text);
+    CHECK(result.code == 0);
+    CHECK(result.says("ppo on classic/pendulum"));
+    std::ifstream file(folder.path / "run" / "config.json");
+    auto const config = nlohmann::json::parse(file);
+    CHECK(config["steps"] == 64);
+    CHECK(config["hidden"] == std::vector<int>{8, 8});
+    CHECK(config["shared-trunk"] == true);
+    CHECK(config["discount"] == 0.9); // still the environment's own
+}
+
+namespace {
+
+/// A run that is stopped by `signal` somewhere, again and again, and resumed each time ends where one that was never
+/// stopped does, bit for bit; and so does a run on another number of threads.
+void check_interruptions(std::string const& what, int signal) {
+    scratch folder;
+    REQUIRE(train(fmt::format("{} --threads 1 --out {}{}", what, folder / "whole", quiet)).code == 0);
+    std::vector<std::string> words;
+    std::istringstream text(fmt::format("{} --threads 2 --checkpoint-seconds 0 --out {}{}", what, folder / "cut", quiet));
+    for (std::string word; text >> word;)
+        words.push_back(word);
+    std::mt19937 random(7);
+    std::size_t stops = 0;
+    for (bool finished = false; !finished;) {
+        REQUIRE(stops < 200);
+        auto const patience = std::chrono::milliseconds(60 + random() % 300);
+        int const status = train_until(words, signal, patience);
+        finished = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        if (finished)
+            break;
+        ++stops;
+        if (signal == SIGKILL) {
+            REQUIRE(WIFSIGNALED(status));
+        } else {
+            bool const graceful = WIFEXITED(status) && WEXITSTATUS(status) == 128 + signal;
+            bool const before_the_handler = WIFSIGNALED(status) && WTERMSIG(status) == signal;
+            REQUIRE((graceful || before_the_handler));
+        }
+        if (fs::exists(folder.path / "cut" / "checkpoint.safetensors")) {
+            CHECK(state_of(folder.path / "cut").tensors().size() > 10); // it loads, whatever moment it was
+            words = {"--resume", folder / "cut", "--threads", "2", "--checkpoint-seconds", "0", "--no-pictures",
+                     "--evaluation-episodes", "0"};
+        } else {
+            words.push_back("--overwrite");
+        }
+    }
+    CHECK(stops > 0);
+    CHECK(state_of(folder.path / "whole") == state_of(folder.path / "cut"));
+    CHECK(numbers_of(folder.path / "whole") == numbers_of(folder.path / "cut"));
+}
+
+} // namespace
+
+TEST_CASE("SIGKILL at any moment leaves a checkpoint that goes on bit for bit") {
+    check_interruptions("--env classic/cart_pole --frames 12000", SIGKILL);
+}
+
+TEST_CASE("SIGTERM finishes the update, and the resumed run is the one that was never stopped") {
+    check_interruptions("--env classic/pendulum --algorithm ppo --steps 128 --frames 16000", SIGTERM);
+}
+
+#if defined(GMAC_TRAIN_WITH_BULLET)
+TEST_CASE("Hopper goes on bit for bit") {
+    check_interruptions("--preset hopper-fast --steps 64 --envs 8 --frames 12000", SIGINT);
+}
+#endif
+
+TEST_CASE("a checkpoint that is cut short is refused and left as it is") {
+    scratch folder;
+    REQUIRE(train(fmt::format("--env classic/cart_pole --frames 512 --out {}{}", folder / "run", quiet)).code == 0);
+    auto const file = folder.path / "run" / "checkpoint.safetensors";
+    auto const size = fs::file_size(file) / 2;
+    fs::resize_file(file, size);
+    auto const result = train(fmt::format("--resume {} --frames 1024", folder / "run"));
+    CHECK(result.code == 1);
+    CHECK(result.says("checkpoint.safetensors"));
+    CHECK(fs::file_size(file) == size);
+}
