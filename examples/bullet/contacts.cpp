@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "contacts.hpp"
 
+#include <gmac/core/error.hpp>
+
 namespace gmac::examples::bullet {
 namespace {
 
@@ -46,10 +48,14 @@ contacts::contacts(robot const& table, skeleton& bones)
         if (has_shape)
             add_collider(table, row, bones.place(row).link, bones.body());
     }
+    gmac::require(!colliders_.empty(), "{}: it has no shape, but needs one", table.name);
     add_candidates(table);
 }
 
-contacts::~contacts() { clear(); }
+contacts::~contacts() {
+    for (candidate& c : candidates_)
+        drop(c);
+}
 
 btBroadphaseProxy* contacts::make_proxy(btCollisionObject& object) {
     btVector3 const zero(0, 0, 0);
@@ -151,7 +157,14 @@ void contacts::drop(candidate& c) {
     c.pair.m_algorithm = nullptr;
 }
 
+/// Where only the floor can be met the algorithms may stay: they would come back in the same order. Otherwise the order
+/// in which Bullet lists contacts depends on when pairs met, so a new episode must begin with none.
 void contacts::clear() {
+    if (boxes_.empty()) {
+        for (int i = 0; i < dispatcher_.getNumManifolds(); ++i)
+            dispatcher_.clearManifold(dispatcher_.getManifoldByIndexInternal(i));
+        return;
+    }
     for (candidate& c : candidates_)
         drop(c);
 }
@@ -159,7 +172,8 @@ void contacts::clear() {
 btAlignedObjectArray<btPersistentManifold*>& contacts::manifolds() {
     touching_.resize(0);
     for (int i = 0; i < dispatcher_.getNumManifolds(); ++i)
-        if (btPersistentManifold* const manifold = dispatcher_.getManifoldByIndexInternal(i); manifold->getNumContacts() > 0)
+        if (btPersistentManifold* const manifold = dispatcher_.getManifoldByIndexInternal(i);
+            manifold->getNumContacts() > 0)
             touching_.push_back(manifold);
     touching_.quickSort(solver_order{}); // Bullet's sort, which is not stable: a link may have several with the floor
     return touching_;

@@ -21,12 +21,21 @@
 
 namespace gmac::examples::bullet {
 
-static_assert(sizeof(btScalar) == 8, "the robots need Bullet in double precision: define BT_USE_DOUBLE_PRECISION and "
-                                     "link the libraries whose names end in -float64");
+static_assert(sizeof(btScalar) == 8,
+              "the robots need Bullet in double precision: define BT_USE_DOUBLE_PRECISION and "
+              "link the libraries whose names end in -float64");
 
-inline btVector3 to_bullet(vector3 v) { return {v.x, v.y, v.z}; }
-inline btQuaternion to_bullet(quaternion q) { return {q.x, q.y, q.z, q.w}; }
-inline vector3 from_bullet(btVector3 const& v) { return {v.x(), v.y(), v.z()}; }
-inline quaternion from_bullet(btQuaternion const& q) { return {q.x(), q.y(), q.z(), q.w()}; }
+inline btVector3 to_bullet(vector3 v) {
+    return {v.x, v.y, v.z};
+}
+inline btQuaternion to_bullet(quaternion q) {
+    return {q.x, q.y, q.z, q.w};
+}
+inline vector3 from_bullet(btVector3 const& v) {
+    return {v.x(), v.y(), v.z()};
+}
+inline quaternion from_bullet(btQuaternion const& q) {
+    return {q.x(), q.y(), q.z(), q.w()};
+}
 
 } // namespace gmac::examples::bullet

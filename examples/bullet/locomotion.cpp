@@ -74,6 +74,7 @@ locomotion::locomotion(robot const& table, link_layout layout) : table_(&table),
     initial_angles_.assign(joints, 0.0);
     actions_.reserve(time_limit * joints);
     torques_.assign(joints, 0.0);
+    wide_action_.assign(joints, 0.0);
     places_.assign(table.parts.size(), {});
     joints_.assign(2 * joints, 0.0f);
     contacts_.assign(table.feet.size(), 0.0f);
@@ -106,23 +107,18 @@ void locomotion::begin(std::span<double const> angles) {
 }
 
 gmac::transition locomotion::step(std::span<float const> action, gmac::random_stream&, std::span<float> observation) {
-    gmac::require(action.size() == action_size(), "{}: an action of {} numbers was given, but it has {} actuated joints",
-                  table_->name, action.size(), action_size());
-    std::array<double, 64> buffer{};
-    std::vector<double> large;
-    std::span<double> wide(buffer);
-    if (action.size() > buffer.size()) {
-        large.resize(action.size());
-        wide = large;
-    }
+    gmac::require(action.size() == action_size(),
+                  "{}: an action of {} numbers was given, but it has {} actuated joints", table_->name, action.size(),
+                  action_size());
     for (std::size_t i = 0; i < action.size(); ++i)
-        wide[i] = static_cast<double>(action[i]);
-    return step(std::span<double const>(wide.first(action.size())), observation);
+        wide_action_[i] = static_cast<double>(action[i]);
+    return step(std::span<double const>(wide_action_), observation);
 }
 
 gmac::transition locomotion::step(std::span<double const> action, std::span<float> observation) {
-    gmac::require(action.size() == action_size(), "{}: an action of {} numbers was given, but it has {} actuated joints",
-                  table_->name, action.size(), action_size());
+    gmac::require(action.size() == action_size(),
+                  "{}: an action of {} numbers was given, but it has {} actuated joints", table_->name, action.size(),
+                  action_size());
     check_observation(observation);
     for (std::size_t i = 0; i < action.size(); ++i)
         gmac::require(std::isfinite(action[i]), "{}: action {} is {} in step {}, but must be finite", table_->name, i,
@@ -199,8 +195,14 @@ void locomotion::write_observation(std::span<float> observation) const {
     double const sine = std::sin(-p.yaw);
     double const forward = cosine * p.velocity.x - sine * p.velocity.y;
     double const sideways = sine * p.velocity.x + cosine * p.velocity.y;
-    std::array<double, 8> const torso{p.z - table_->initial_height, std::sin(bearing), std::cos(bearing), 0.3 * forward,
-                                      0.3 * sideways,               0.3 * p.velocity.z, p.roll,            p.pitch};
+    std::array<double, 8> const torso{p.z - table_->initial_height,
+                                      std::sin(bearing),
+                                      std::cos(bearing),
+                                      0.3 * forward,
+                                      0.3 * sideways,
+                                      0.3 * p.velocity.z,
+                                      p.roll,
+                                      p.pitch};
     std::size_t at = 0;
     for (double const value : torso)
         observation[at++] = clip(static_cast<float>(value), observation_bound);

@@ -28,10 +28,10 @@ struct reward_terms {
 
 /// Where the robot is, as far as the observation tells.
 struct posture {
-    double x = 0.0, y = 0.0; ///< m, averages over the parts and the floor
-    double z = 0.0;          ///< m, of the torso
+    double x = 0.0, y = 0.0;                   ///< m, averages over the parts and the floor
+    double z = 0.0;                            ///< m, of the torso
     double roll = 0.0, pitch = 0.0, yaw = 0.0; ///< rad, of the torso
-    vector3 velocity{};      ///< m/s, of the torso
+    vector3 velocity{};                        ///< m/s, of the torso
 };
 
 /// Walk towards a point a kilometre ahead: PyBullet's `…BulletEnv-v0` of a robot. Models gmac::environment.
@@ -91,9 +91,10 @@ private:
     std::vector<double> initial_angles_; ///< [action_size()]
     std::vector<double> actions_;        ///< [steps, action_size()] since the reset
     std::vector<double> torques_;        ///< [action_size()]
+    std::vector<double> wide_action_;    ///< [action_size()] one given in single precision
     std::vector<vector3> places_;        ///< [parts]
-    std::vector<float> joints_;          ///< [action_size(), 2] position between the limits as −1 … 1; a tenth of the speed
-    std::vector<float> contacts_;        ///< [feet] 0 or 1, from the end of the step before the observed one
+    std::vector<float> joints_; ///< [action_size(), 2] position between the limits as −1 … 1; a tenth of the speed
+    std::vector<float> contacts_; ///< [feet] 0 or 1, from the end of the step before the observed one
     bullet::posture posture_;
     reward_terms terms_;
     double potential_ = 0.0;

@@ -62,7 +62,8 @@ void replay(options const& chosen) {
 } // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("Repeats actions on a robot in Bullet and writes observations, rewards and states as CSV.", "gmac-play");
+    CLI::App app("Repeats actions on a robot in Bullet and writes observations, rewards and states as CSV.",
+                 "gmac-play");
     options chosen;
     app.add_option("--env", chosen.environment, "The robot: " + known_environments())->required();
     app.add_option("--joints", chosen.joints,
@@ -71,7 +72,8 @@ int main(int argc, char** argv) {
         ->required();
     app.add_option("--actions", chosen.actions, "CSV without header: one row a step, one column an actuated joint")
         ->required();
-    app.add_option("--trace", chosen.trace, "Where the CSV goes; row 0 is the reset, row t is after step t")->required();
+    app.add_option("--trace", chosen.trace, "Where the CSV goes; row 0 is the reset, row t is after step t")
+        ->required();
     app.add_flag("--merged", chosen.merged,
                  "One link for a joint and its body: faster, and equal to PyBullet's motion only to rounding");
     CLI11_PARSE(app, argc, argv);

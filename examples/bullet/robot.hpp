@@ -25,23 +25,23 @@ struct link {
     std::string_view name{};
     std::string_view joint{}; ///< empty when fixed
     joint_kind kind = joint_kind::fixed;
-    int parent = -1;           ///< row of the parent, which comes earlier; −1 is the base
+    int parent = -1;             ///< row of the parent, which comes earlier; −1 is the base
     vector3 axis{};              ///< as in the file, not normalised: Bullet's spatial axis keeps the length
-    double lower = 1.0;        ///< rad; a lower limit above the upper one means that there is none
-    double upper = 0.0;        ///< rad
+    double lower = 1.0;          ///< rad; a lower limit above the upper one means that there is none
+    double upper = 0.0;          ///< rad
     vector3 parent_to_pivot{};   ///< m, from the parent's centre of mass to the joint, in the parent's axes
     vector3 pivot_to_centre{};   ///< m, from the joint to this link's centre of mass, in this link's axes
     quaternion parent_to_this{}; ///< rotates vectors of the parent's axes into this link's at joint angle zero
-    double mass = 0.0;         ///< kg
+    double mass = 0.0;           ///< kg
     vector3 inertia{};           ///< kg m², diagonal in the link's axes
 
     [[nodiscard]] constexpr bool limited() const noexcept { return lower <= upper; }
 };
 
 enum class shape_kind {
-    sphere,      ///< of `radius` around `from`
-    sweep,       ///< a sphere of `radius` swept from `from` to `to` (Bullet's multi-sphere)
-    capsule      ///< along z, turned by `angle` about y, around `from`
+    sphere, ///< of `radius` around `from`
+    sweep,  ///< a sphere of `radius` swept from `from` to `to` (Bullet's multi-sphere)
+    capsule ///< along z, turned by `angle` about y, around `from`
 };
 
 /// What collides. Positions are in the axes of the body as the file has them; `link::pivot_to_centre` of the body (its
@@ -77,18 +77,18 @@ struct health {
 /// A robot; the spans refer to tables that must outlive it (those here are constants).
 struct robot {
     std::string_view name{};
-    bool free_base = false;     ///< else the base is fixed to the world and massless
-    vector3 base_position{};      ///< m, of the base's centre of mass at reset
-    vector3 base_centre{};        ///< m, centre of mass in the axes of the base body: what shapes of the base are shifted by
-    double base_mass = 0.0;     ///< kg
-    vector3 base_inertia{};       ///< kg m²
+    bool free_base = false;  ///< else the base is fixed to the world and massless
+    vector3 base_position{}; ///< m, of the base's centre of mass at reset
+    vector3 base_centre{};   ///< m, centre of mass in the axes of the base body: what shapes of the base are shifted by
+    double base_mass = 0.0;  ///< kg
+    vector3 base_inertia{};  ///< kg m²
     std::span<link const> links{};
     std::span<shape const> shapes{};
     std::span<motor const> motors{}; ///< in the order of the actions, and of the joints of an observation
     std::span<int const> feet{};     ///< links whose contact with the floor is observed
     std::span<int const> parts{};    ///< links in the order in which their positions are averaged; the floor comes last
-    int torso = -1;                ///< the link whose pose and velocity are observed; −1 is the base
-    double friction = 0.8;         ///< of every link with a shape; that of the floor is 0.8
+    int torso = -1;                  ///< the link whose pose and velocity are observed; −1 is the base
+    double friction = 0.8;           ///< of every link with a shape; that of the floor is 0.8
     int collision_group = 1;
     int collision_mask = 1;
     double power = 1.0;

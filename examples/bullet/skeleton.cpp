@@ -50,14 +50,17 @@ void check(robot const& table) {
         gmac::require(s.link >= -1 && s.link <= last, "{}: a shape is of link {}, but links are -1 to {}", table.name,
                       s.link, last);
     for (motor const& m : table.motors)
-        gmac::require(m.link >= 0 && m.link <= last && table.links[static_cast<std::size_t>(m.link)].kind == joint_kind::hinge,
+        gmac::require(m.link >= 0 && m.link <= last &&
+                          table.links[static_cast<std::size_t>(m.link)].kind == joint_kind::hinge,
                       "{}: a motor is at link {}, which has no hinge", table.name, m.link);
     for (int const part : table.parts)
-        gmac::require(part >= -1 && part <= last, "{}: a part is link {}, but links are -1 to {}", table.name, part, last);
+        gmac::require(part >= -1 && part <= last, "{}: a part is link {}, but links are -1 to {}", table.name, part,
+                      last);
     for (int const foot : table.feet)
-        gmac::require(foot >= -1 && foot <= last, "{}: a foot is link {}, but links are -1 to {}", table.name, foot, last);
-    gmac::require(table.torso >= -1 && table.torso <= last, "{}: the torso is link {}, but links are -1 to {}", table.name,
-                  table.torso, last);
+        gmac::require(foot >= -1 && foot <= last, "{}: a foot is link {}, but links are -1 to {}", table.name, foot,
+                      last);
+    gmac::require(table.torso >= -1 && table.torso <= last, "{}: the torso is link {}, but links are -1 to {}",
+                  table.name, table.torso, last);
 }
 
 } // namespace
@@ -88,7 +91,8 @@ void skeleton::place_rows(robot const& table, link_layout layout) {
 }
 
 void skeleton::make_links(robot const& table) {
-    body_ = std::make_unique<btMultiBody>(count_, table.base_mass, to_bullet(table.base_inertia), !table.free_base, false);
+    body_ =
+        std::make_unique<btMultiBody>(count_, table.base_mass, to_bullet(table.base_inertia), !table.free_base, false);
     std::size_t const rows = table.links.size();
     for (std::size_t row = 0; row < rows; ++row) {
         if (joined_[row])
@@ -104,7 +108,9 @@ void skeleton::make_links(robot const& table) {
         btVector3 const pivot = to_bullet(joint.parent_to_pivot) + place(joint.parent).offset;
         btVector3 const centre = to_bullet(joint.pivot_to_centre) - placed_[row].offset;
         switch (joint.kind) {
-        case joint_kind::fixed: body_->setupFixed(index, holder.mass, inertia, parent, turn, pivot, centre); break;
+        case joint_kind::fixed:
+            body_->setupFixed(index, holder.mass, inertia, parent, turn, pivot, centre);
+            break;
         case joint_kind::slide:
             body_->setupPrismatic(index, holder.mass, inertia, parent, turn, axis, pivot, centre, true);
             break;

@@ -22,7 +22,9 @@ public:
 
     [[nodiscard]] btMultiBody& body() noexcept { return *body_; }
     [[nodiscard]] btMultiBody const& body() const noexcept { return *body_; }
-    [[nodiscard]] placed_link const& place(int row) const { return row < 0 ? base_ : placed_[static_cast<std::size_t>(row)]; }
+    [[nodiscard]] placed_link const& place(int row) const {
+        return row < 0 ? base_ : placed_[static_cast<std::size_t>(row)];
+    }
     /// In the order in which Bullet's world would hand them to the solver.
     [[nodiscard]] std::vector<btMultiBodyConstraint*>& limits() noexcept { return ordered_limits_; }
 

@@ -75,9 +75,9 @@ private:
 
 void write_header(row_writer& write, locomotion const& robot) {
     bullet::robot const& table = robot.table();
-    for (char const* const name : {"t", "done", "reward", "r_alive", "r_progress", "r_electricity", "r_joints_at_limit",
-                                   "r_feet_collision", "potential", "body_x", "body_y", "body_z", "body_roll",
-                                   "body_pitch", "body_yaw", "mean_x", "mean_y"})
+    for (char const* const name :
+         {"t", "done", "reward", "r_alive", "r_progress", "r_electricity", "r_joints_at_limit", "r_feet_collision",
+          "potential", "body_x", "body_y", "body_z", "body_roll", "body_pitch", "body_yaw", "mean_x", "mean_y"})
         write(std::string_view(name));
     for (std::size_t i = 0; i < robot.observation_size(); ++i)
         write(std::string_view(fmt::format("obs_{}", i)));
@@ -142,10 +142,11 @@ std::vector<double> read_table(std::istream& file, std::string const& name, std:
     return numbers;
 }
 
-void write_trace(std::ostream& file, locomotion& robot, std::span<double const> angles, std::span<double const> actions) {
+void write_trace(std::ostream& file, locomotion& robot, std::span<double const> angles,
+                 std::span<double const> actions) {
     std::size_t const size = robot.action_size();
-    gmac::require(actions.size() % size == 0, "{}: {} numbers are given, which are no actions of {}", robot.table().name,
-                  actions.size(), size);
+    gmac::require(actions.size() % size == 0, "{}: {} numbers are given, which are no actions of {}",
+                  robot.table().name, actions.size(), size);
     row_writer write(file);
     std::vector<float> observation(robot.observation_size());
     write_header(write, robot);

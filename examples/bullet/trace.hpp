@@ -17,6 +17,7 @@ namespace gmac::examples::bullet {
 
 /// Repeats actions [steps, action_size()] from initial angles [action_size()] and writes what the recordings of
 /// PyBullet have, column by column with 17 digits: row 0 is the reset, and it goes on past the end of the episode.
-void write_trace(std::ostream& file, locomotion& robot, std::span<double const> angles, std::span<double const> actions);
+void write_trace(std::ostream& file, locomotion& robot, std::span<double const> angles,
+                 std::span<double const> actions);
 
 } // namespace gmac::examples::bullet

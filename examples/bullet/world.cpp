@@ -50,15 +50,13 @@ void find_velocity(btMultiBody const& body, int link, btVector3& angular, btVect
 } // namespace
 
 struct world::parts {
-    parts(robot const& robot_table, link_layout links)
-        : table(&robot_table), layout(links), bones(robot_table, links), touch(robot_table, bones) {}
+    parts(robot const& robot_table, link_layout layout)
+        : table(&robot_table), bones(robot_table, layout), touch(robot_table, bones) {}
 
     void substep(btScalar seconds);
     void refresh();
-    [[nodiscard]] bool finite() const;
 
     robot const* table;
-    link_layout layout;
     skeleton bones;
     contacts touch;
     btMultiBodyConstraintSolver solver;
@@ -101,16 +99,6 @@ void world::parts::refresh() {
     bones.body().updateCollisionObjectWorldTransforms(rotations, origins);
 }
 
-bool world::parts::finite() const {
-    btMultiBody const& body = bones.body();
-    btScalar sum = body.getBasePos().length2() + body.getBaseVel().length2() + body.getBaseOmega().length2() +
-                   body.getWorldToBaseRot().length2();
-    for (int i = 0; i < body.getNumLinks(); ++i)
-        if (body.getLink(i).m_dofCount == 1)
-            sum += std::abs(body.getJointPos(i)) + std::abs(body.getJointVel(i));
-    return std::isfinite(sum);
-}
-
 world::world(robot const& table, link_layout layout) : parts_(std::make_unique<parts>(table, layout)) {
     for (motor const& m : table.motors)
         parts_->joints.push_back(parts_->bones.place(m.link).link);
@@ -128,9 +116,6 @@ void world::reset(std::span<double const> angles) {
     for (std::size_t i = 0; i < angles.size(); ++i)
         gmac::require(std::isfinite(angles[i]), "{}: initial joint angle {} is {}, but must be finite",
                       parts_->table->name, i, angles[i]);
-    if (!parts_->finite()) // Bullet's solver may keep what is not a number
-        *this = world(*parts_->table, parts_->layout);
-
     parts& p = *parts_;
     btMultiBody& body = p.bones.body();
     body.setBaseWorldTransform(btTransform(btQuaternion::getIdentity(), to_bullet(p.table->base_position)));
@@ -160,9 +145,15 @@ void world::advance(std::span<double const> torques, int substeps, double second
     body.clearForcesAndTorques();
 }
 
-double world::angle(int link) const { return parts_->bones.body().getJointPos(parts_->bones.place(link).link); }
-double world::speed(int link) const { return parts_->bones.body().getJointVel(parts_->bones.place(link).link); }
-vector3 world::base_spin() const { return from_bullet(parts_->bones.body().getBaseOmega()); }
+double world::angle(int link) const {
+    return parts_->bones.body().getJointPos(parts_->bones.place(link).link);
+}
+double world::speed(int link) const {
+    return parts_->bones.body().getJointVel(parts_->bones.place(link).link);
+}
+vector3 world::base_spin() const {
+    return from_bullet(parts_->bones.body().getBaseOmega());
+}
 
 vector3 world::position(int link) const {
     placed_link const& place = parts_->bones.place(link);
@@ -192,7 +183,9 @@ vector3 world::velocity(int link) const {
     return from_bullet(body.getLink(place.link).m_cachedWorldTransform.getBasis() * linear);
 }
 
-bool world::touches_floor(int link) const { return parts_->touch.touches_floor(parts_->bones.place(link).link); }
+bool world::touches_floor(int link) const {
+    return parts_->touch.touches_floor(parts_->bones.place(link).link);
+}
 
 world::link_record world::record(int link) const {
     placed_link const& place = parts_->bones.place(link);
