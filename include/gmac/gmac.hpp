@@ -7,6 +7,7 @@
 #include <gmac/agent.hpp>
 #include <gmac/agents.hpp>
 #include <gmac/backends/eigen.hpp>
+#include <gmac/backends/simd.hpp>
 #include <gmac/core.hpp>
 #include <gmac/distributions.hpp>
 #include <gmac/environment.hpp>
