@@ -22,7 +22,7 @@ namespace detail {
 /// tanh, odd, monotone to rounding, NaN stays NaN. float: x P(x²) / Q(x²), the best in relative error (2.1e-8, a third of
 /// an ulp) on |x| ≤ 9.02, beyond which the nearest float is 1; found by Remez exchange.
 template <class V>
-[[nodiscard]] inline V tanh(V const& x) noexcept {
+[[nodiscard]] inline V hyperbolic_tangent(V const& x) noexcept {
     if constexpr (std::floating_point<V>) {
         return std::tanh(x);
     } else if constexpr (std::same_as<lanes::scalar_of<V>, float>) {
@@ -59,7 +59,7 @@ struct identity_map {
 struct tanh_map {
     template <class V>
     [[nodiscard]] static V forward(V const& x) noexcept {
-        return tanh(x);
+        return hyperbolic_tangent(x);
     }
     template <class V>
     [[nodiscard]] static V backward(V const& y, V const& gradient) noexcept {

@@ -204,44 +204,70 @@ private:
     void panel(std::size_t col, std::size_t count, Finish&& finish) const noexcept {
         alignas(64) std::array<T, sizes::panel_rows * sizes::panel_width> packed;
         alignas(64) std::array<T, sizes::panel_width> start{};
-        constexpr std::size_t height = sizes::height(Registers);
-        bool const whole = count == Registers * sizes::width;
-        bool const direct = whole && right_.row_contiguous();
-        bool const in_place = whole && result_.row_contiguous();
         if (start_ == start_from::bias)
             for (std::size_t j = 0; j < count; ++j)
                 start[j] = bias_[col + j];
-        std::size_t const rows = result_.rows();
         std::size_t const depth = left_.cols();
+        std::size_t const readable = readable_rows(col, Registers * sizes::width);
         std::size_t first = 0;
         do { // at least once: with no inner index the result is what the sums start from
-            std::size_t const last = (std::min)(depth, first + sizes::panel_rows);
-            bool const from_result = first > 0 || start_ == start_from::result;
+            std::size_t last = (std::min)(depth, first + sizes::panel_rows);
             T const* b = right_.data();
             std::ptrdiff_t b_row = right_.row_stride();
-            if (direct) {
-                b = right_.data() + static_cast<std::ptrdiff_t>(first) * b_row + static_cast<std::ptrdiff_t>(col);
+            if (first < readable) {
+                last = (std::min)(last, readable);
+                b += static_cast<std::ptrdiff_t>(first) * b_row + static_cast<std::ptrdiff_t>(col);
             } else {
                 pack_panel<V>(right_.block(first, col, last - first, count), packed.data());
                 b = packed.data();
                 b_row = static_cast<std::ptrdiff_t>(sizes::panel_width);
             }
-            for (std::size_t row = 0; row < rows; row += height) {
-                matrix_view<T> const block = result_.block(row, col, (std::min)(height, rows - row), count);
+            slice<Registers>(col, count, first, last, b, b_row, start.data(), finish);
+            first = last;
+        } while (first < depth);
+    }
+
+    /// How many rows of the right operand can be read in place, `width` elements from column `col` on. The last
+    /// registers of a narrow row reach into the next row, whose elements are only computed with in lanes that are thrown
+    /// away; but nothing outside the matrix may be read.
+    [[nodiscard]] std::size_t readable_rows(std::size_t col, std::size_t width) const noexcept {
+        std::size_t const rows = right_.rows();
+        if (!right_.row_contiguous())
+            return 0;
+        if (col + width <= right_.cols())
+            return rows;
+        if (!right_.dense())
+            return 0;
+        std::size_t const excess = col + width - right_.cols();
+        return rows - (std::min)(rows, (excess + right_.cols() - 1) / right_.cols());
+    }
+
+    /// All rows of a panel, with the inner indices first … last − 1.
+    template <std::size_t Registers, class Finish>
+    void slice(std::size_t col, std::size_t count, std::size_t first, std::size_t last, T const* b, std::ptrdiff_t b_row,
+               T const* start, Finish&& finish) const noexcept {
+        constexpr std::size_t height = sizes::height(Registers);
+        constexpr std::size_t chunk = 8 * height; // rows that are finished at a time, still in the cache
+        bool const in_place = count == Registers * sizes::width && result_.row_contiguous();
+        bool const from_result = first > 0 || start_ == start_from::result;
+        std::size_t const rows = result_.rows();
+        for (std::size_t chunk_row = 0; chunk_row < rows; chunk_row += chunk) {
+            std::size_t const chunk_end = (std::min)(rows, chunk_row + chunk);
+            for (std::size_t row = chunk_row; row < chunk_end; row += height) {
+                matrix_view<T> const block = result_.block(row, col, (std::min)(height, chunk_end - row), count);
                 T const* const a = left_.data() + static_cast<std::ptrdiff_t>(row) * left_.row_stride() +
                                    static_cast<std::ptrdiff_t>(first) * left_.col_stride();
                 if (in_place)
                     multiply_strip<V, Registers>(block.rows(), last - first, a, left_.row_stride(), left_.col_stride(), b,
-                                                 b_row, from_result ? block.data() : start.data(),
+                                                 b_row, from_result ? block.data() : start,
                                                  from_result ? block.row_stride() : 0, block.data(),
                                                  block.row_stride());
                 else
-                    through_copy<Registers>(block, last - first, a, b, b_row, from_result ? nullptr : start.data());
-                if (last == depth)
-                    finish(block);
+                    through_copy<Registers>(block, last - first, a, b, b_row, from_result ? nullptr : start);
             }
-            first = last;
-        } while (first < depth);
+            if (last == left_.cols())
+                finish(result_.block(chunk_row, col, chunk_end - chunk_row, count));
+        }
     }
 
     /// A block that does not fill its registers or whose rows are not contiguous.

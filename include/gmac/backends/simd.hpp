@@ -43,11 +43,11 @@ struct simd : maps<T> {
         require_size(bias, result.cols(), "the bias", "affine");
         if (detail::few_columns<V>(input, weight)) {
             detail::multiply_few_columns<V>(input, weight, result, detail::start_from::bias, bias);
-            maps<T>::activate_unchecked(f, result, result);
+            finish(f, result);
             return;
         }
         detail::product<V>(input, weight, result, detail::start_from::bias, bias)
-            .run([f](matrix_view<T> const& block) { maps<T>::activate_unchecked(f, block, block); });
+            .run([f](matrix_view<T> const& block) { finish(f, block); });
     }
 
 private:
@@ -60,6 +60,11 @@ private:
                 right.cols(), result.rows(), result.cols());
         nn::detail::require_no_overlap(result, left, where);
         nn::detail::require_no_overlap(result, right, where);
+    }
+
+    static void finish(nn::activation f, matrix_view<T> const& block) noexcept {
+        if (f != nn::activation::none)
+            maps<T>::activate_unchecked(f, block, block);
     }
 
     static void multiply(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result,
