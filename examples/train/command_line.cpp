@@ -6,9 +6,9 @@
 #include <gmac/core/error.hpp>
 #include <gmac/version.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <concepts>
 #include <map>
@@ -36,7 +36,8 @@ void add_choice(CLI::App& app, choice& chosen) {
     app.add_option("--preset", chosen.preset,
                    fmt::format("named settings instead of those of --env: {}", fmt::join(preset_names(), ", ")))
         ->group("What to train");
-    app.add_option("--resume", chosen.resume, "goes on with the run in this folder, bit for bit; --frames may be raised")
+    app.add_option("--resume", chosen.resume,
+                   "goes on with the run in this folder, bit for bit; --frames may be raised")
         ->group("What to train");
     app.set_config("--config", "", "a file with one NAME = VALUE a line, names as on this page without the dashes")
         ->group("What to train");
@@ -105,11 +106,13 @@ command_line parse(int argc, char const* const* argv) {
         asked.settings = default_settings(chosen.environment.empty() ? "bullet/hopper" : chosen.environment);
     asked.threads = std::max(1u, std::thread::hardware_concurrency());
 
-    CLI::App app("gmac-train trains an actor-critic agent with a distributional value.\n"
-                 "Begin with:  gmac-train --env classic/cart_pole\n"
-                 "The defaults below are those of the --env or --preset given before --help; without one they are those\n"
-                 "of the Bullet robots, which are the paper's.");
-    app.set_version_flag("--version", fmt::format("gmac {}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH));
+    CLI::App app(
+        "gmac-train trains an actor-critic agent with a distributional value.\n"
+        "Begin with:  gmac-train --env classic/cart_pole\n"
+        "The defaults below are those of the --env or --preset given before --help; without one they are those\n"
+        "of the Bullet robots, which are the paper's.");
+    app.set_version_flag("--version",
+                         fmt::format("gmac {}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH));
     add_choice(app, chosen);
     app.add_option("--out", asked.out, "folder of the run; by default runs/ENV-ALGORITHM-SEED")->group("Run");
     app.add_flag("--overwrite", asked.overwrite, "replaces a run that is in the folder already")->group("Run");
@@ -117,7 +120,8 @@ command_line parse(int argc, char const* const* argv) {
         ->capture_default_str()
         ->check(CLI::PositiveNumber)
         ->group("Run");
-    app.add_option("--checkpoint-seconds", asked.checkpoint_seconds, "a checkpoint is written this often, and at the end")
+    app.add_option("--checkpoint-seconds", asked.checkpoint_seconds,
+                   "a checkpoint is written this often, and at the end")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber)
         ->group("Run");
@@ -136,8 +140,9 @@ command_line parse(int argc, char const* const* argv) {
     asked.pictures = !no_pictures;
 
     if (!chosen.resume.empty()) {
-        require(chosen.environment.empty() && chosen.algorithm.empty() && chosen.preset.empty() && asked.out.empty(),
-                "--resume goes on with the settings of the run: --env, --algorithm, --preset and --out do not go with it");
+        require(
+            chosen.environment.empty() && chosen.algorithm.empty() && chosen.preset.empty() && asked.out.empty(),
+            "--resume goes on with the settings of the run: --env, --algorithm, --preset and --out do not go with it");
         for (CLI::Option const* field : fields)
             if (field->count() > 0) {
                 require(field->get_name() == "--frames",

@@ -25,9 +25,10 @@ std::unique_ptr<environment_batch> make_robots([[maybe_unused]] std::string cons
     return std::make_unique<vector_environment<bullet::locomotion>>(
         count, seed, [&table](std::size_t) { return bullet::locomotion(table); }, &tasks);
 #else
-    fail("bullet/{} needs the Bullet library, which was missing when this program was built; install libbullet-dev and "
-         "configure again",
-         robot);
+    fail(
+        "bullet/{} needs the Bullet library, which was missing when this program was built; install libbullet-dev and "
+        "configure again",
+        robot);
 #endif
 }
 

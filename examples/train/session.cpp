@@ -54,7 +54,8 @@ session::session(request asked)
       folder_(asked_.resume.empty() ? run_folder::create(asked_.out, asked_.overwrite)
                                     : run_folder::resume(asked_.resume)),
       tasks_(asked_.threads),
-      worlds_(make_environments(asked_.settings.environment, asked_.settings.environments, asked_.settings.seed, tasks_),
+      worlds_(make_environments(asked_.settings.environment, asked_.settings.environments, asked_.settings.seed,
+                                tasks_),
               normalization_of(asked_.settings)),
       trainer_(make_trainer(asked_.settings, worlds_, tasks_)) {
     if (asked_.resume.empty())
@@ -68,8 +69,7 @@ double session::seconds() const {
 }
 
 void session::load() {
-    auto const metadata =
-        load_checkpoint(folder_.checkpoint(), [this](archive& state) { trainer_->persist(state); });
+    auto const metadata = load_checkpoint(folder_.checkpoint(), [this](archive& state) { trainer_->persist(state); });
     if (auto const found = metadata.find("seconds"); found != metadata.end())
         seconds_before_ = std::stod(found->second);
     require(trainer_->frames() < asked_.settings.frames,
@@ -186,8 +186,7 @@ nlohmann::ordered_json session::evaluate() {
 
 void session::draw() {
     auto const& settings = asked_.settings;
-    std::string const title =
-        fmt::format("{} on {}, seed {}", settings.algorithm, settings.environment, settings.seed);
+    std::string const title = fmt::format("{} on {}, seed {}", settings.algorithm, settings.environment, settings.seed);
     try {
         draw_learning_curve(title);
         draw_value_densities(title);
@@ -201,11 +200,12 @@ void session::draw_learning_curve(std::string const& title) {
     csv_table const updates = read_csv(folder_.metrics());
     csv_table const ended = read_csv(folder_.episodes());
     learning_curve curve{.title = title,
-                         .runs = {{.method = asked_.settings.algorithm,
-                                   .frames = updates.column("frames"),
-                                   .mean_returns = updates.column("mean_return"),
-                                   .episode_frames = ended.rows() > 0 ? ended.column("frames") : std::vector<double>(),
-                                   .episode_returns = ended.rows() > 0 ? ended.column("return") : std::vector<double>()}}};
+                         .runs = {
+                             {.method = asked_.settings.algorithm,
+                              .frames = updates.column("frames"),
+                              .mean_returns = updates.column("mean_return"),
+                              .episode_frames = ended.rows() > 0 ? ended.column("frames") : std::vector<double>(),
+                              .episode_returns = ended.rows() > 0 ? ended.column("return") : std::vector<double>()}}};
     if (asked_.settings.environment == "bullet/hopper")
         curve.references = {{1010.0, "standing still"}, {1500.0, "hopping"}};
     plot_learning_curve(folder_.learning_curve(), curve);
@@ -217,8 +217,7 @@ void session::draw_value_densities(std::string const& title) {
     episode const played = play_episode(*trainer_, world);
     std::vector<double> const returns = played.returns(settings.agent.discount);
     auto const& normal = worlds_.options();
-    double const scale =
-        normal.rewards ? std::sqrt(worlds_.return_statistics().variance(0) + normal.epsilon) : 1.0;
+    double const scale = normal.rewards ? std::sqrt(worlds_.return_statistics().variance(0) + normal.epsilon) : 1.0;
     value_densities picture{.title = title, .panels = {}};
     constexpr std::size_t panels = 6;
     for (std::size_t i = 0; i < panels; ++i) {
@@ -227,9 +226,8 @@ void session::draw_value_densities(std::string const& title) {
             continue;
         value_panel panel{.step = step, .return_to_go = scale * returns[step]};
         auto const parts = trainer_->value_distribution(played.observations[step]);
-        bool const samples = parts.size() > 1 && std::ranges::all_of(parts, [](auto const& part) {
-                                 return part.deviation == 0.0;
-                             });
+        bool const samples =
+            parts.size() > 1 && std::ranges::all_of(parts, [](auto const& part) { return part.deviation == 0.0; });
         for (auto const& [weight, mean, deviation] : parts)
             if (samples)
                 panel.samples.push_back(scale * mean);

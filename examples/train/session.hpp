@@ -2,11 +2,11 @@
 #pragma once
 
 #include "command_line.hpp"
-#include "trainer.hpp"
 #include "output/metrics_table.hpp"
 #include "output/progress_line.hpp"
 #include "output/run_folder.hpp"
 #include "output/tensorboard_writer.hpp"
+#include "trainer.hpp"
 
 #include <gmac/backends/tbb.hpp>
 #include <gmac/environment/normalized.hpp>

@@ -21,7 +21,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(optimiser_kind, {{optimiser_kind::adam, "adam"}, {o
 
 namespace gmac::nn {
 
-NLOHMANN_JSON_SERIALIZE_ENUM(activation, {{activation::none, "none"}, {activation::tanh, "tanh"}, {activation::relu, "relu"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(activation,
+                             {{activation::none, "none"}, {activation::tanh, "tanh"}, {activation::relu, "relu"}})
 
 } // namespace gmac::nn
 
@@ -29,8 +30,8 @@ namespace gmac::examples::train {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> environments{"classic/cart_pole",   "classic/pendulum", "bullet/hopper",
-                                                       "bullet/walker2d",     "bullet/half_cheetah", "bullet/ant",
+constexpr std::array<std::string_view, 7> environments{"classic/cart_pole", "classic/pendulum",    "bullet/hopper",
+                                                       "bullet/walker2d",   "bullet/half_cheetah", "bullet/ant",
                                                        "bullet/humanoid"};
 constexpr std::array<std::string_view, 1> presets{"hopper-fast"};
 
@@ -99,8 +100,12 @@ settings hopper_fast() {
 
 } // namespace
 
-std::span<std::string_view const> environment_names() { return environments; }
-std::span<std::string_view const> preset_names() { return presets; }
+std::span<std::string_view const> environment_names() {
+    return environments;
+}
+std::span<std::string_view const> preset_names() {
+    return presets;
+}
 
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known) {
     require(std::ranges::find(known, name) != known.end(), "unknown {} \"{}\"; known are {}", what, name,

@@ -63,7 +63,8 @@ struct settings {
         visit("Value distribution", "variance-floor", variance_floor, "gmac: see variance-scale");
         visit("Policy", "state-dependent-deviation", state_dependent_deviation,
               "continuous actions: the deviation comes from the network, or is one free parameter an action");
-        visit("Policy", "deviation-floor", deviation_floor, "deviation = sqrt(softplus(x) + floor^2), from the network");
+        visit("Policy", "deviation-floor", deviation_floor,
+              "deviation = sqrt(softplus(x) + floor^2), from the network");
         visit("Policy", "initial-deviation", initial_deviation, "of the free parameter");
         visit("Environment", "normalize-observations", normalize_observations, "by running statistics, clipped at 10");
         visit("Environment", "normalize-rewards", normalize_rewards,

@@ -12,14 +12,21 @@ factory make_gmac, make_ppo, make_iqac, make_iqac_e, make_dirac_huber_quantile, 
 
 namespace {
 
-constexpr std::array<std::string_view, 7> names{
-    "gmac", "ppo", "iqac", "iqac_e", "dirac_huber_quantile", "dirac_expectile", "dirac_energy"};
-constexpr std::array<factory*, names.size()> factories{
-    make_gmac, make_ppo, make_iqac, make_iqac_e, make_dirac_huber_quantile, make_dirac_expectile, make_dirac_energy};
+constexpr std::array<std::string_view, 7>
+    names{"gmac", "ppo", "iqac", "iqac_e", "dirac_huber_quantile", "dirac_expectile", "dirac_energy"};
+constexpr std::array<factory*, names.size()> factories{make_gmac,
+                                                       make_ppo,
+                                                       make_iqac,
+                                                       make_iqac_e,
+                                                       make_dirac_huber_quantile,
+                                                       make_dirac_expectile,
+                                                       make_dirac_energy};
 
 } // namespace
 
-std::span<std::string_view const> algorithm_names() { return names; }
+std::span<std::string_view const> algorithm_names() {
+    return names;
+}
 
 std::unique_ptr<trainer> make_trainer(settings const& settings, environment_batch& worlds, executor& tasks) {
     require_known("algorithm", settings.algorithm, names);

@@ -49,7 +49,8 @@ public:
                                       static_cast<double>(deviations[k])});
         } else {
             for (std::size_t j = 0; j < outputs.cols(); ++j)
-                components.push_back({1.0 / static_cast<double>(outputs.cols()), static_cast<double>(outputs(0, j)), 0.0});
+                components.push_back(
+                    {1.0 / static_cast<double>(outputs.cols()), static_cast<double>(outputs(0, j)), 0.0});
         }
         return components;
     }

@@ -166,12 +166,15 @@ TEST_CASE("options outside their range are refused by name") {
     };
     CHECK(message([](auto& o) { o.lambda = 1.2; }) == "agent_options: lambda is 1.2, but must be in [0, 1]");
     CHECK(message([](auto& o) { o.discount = -0.1; }) == "agent_options: discount is -0.1, but must be in [0, 1]");
-    CHECK(message([](auto& o) { o.discount = std::nan(""); }) == "agent_options: discount is nan, but must be in [0, 1]");
+    CHECK(message([](auto& o) { o.discount = std::nan(""); }) ==
+          "agent_options: discount is nan, but must be in [0, 1]");
     CHECK(message([](auto& o) { o.steps = 0; }) == "agent_options: steps is 0, but must be at least 1");
     CHECK(message([](auto& o) { o.minibatch = 0; }) == "agent_options: minibatch is 0, but must be at least 1");
     CHECK(message([](auto& o) { o.learning_rate = 0.0; }) ==
           "agent_options: learning_rate is 0, but must be finite and positive");
-    CHECK(message([](auto& o) { o.hidden = {16, 0}; }) == "agent_options: a width in hidden is 0, but must be at least 1");
+    CHECK(message([](auto& o) {
+              o.hidden = {16, 0};
+          }) == "agent_options: a width in hidden is 0, but must be at least 1");
     CHECK(message([](auto& o) { o.hidden.clear(); }) ==
           "agent_options: hidden is empty, but must name the width of at least one layer");
     CHECK(message([](auto& o) { o.max_gradient_norm = -1.0; }) ==

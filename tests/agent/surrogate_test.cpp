@@ -32,9 +32,9 @@ TEST_CASE("the clipped surrogate and its derivative are those of the formula") {
         loss += objective(now[i], old[i], advantages[i], clip);
         kl += std::exp(now[i]) - 1.0 - now[i];
         double const h = 1e-6;
-        double const slope = (objective(now[i] + h, old[i], advantages[i], clip) -
-                              objective(now[i] - h, old[i], advantages[i], clip)) /
-                             (2.0 * h);
+        double const slope =
+            (objective(now[i] + h, old[i], advantages[i], clip) - objective(now[i] - h, old[i], advantages[i], clip)) /
+            (2.0 * h);
         CAPTURE(i);
         CHECK(gradient[i] == Approx(0.25 * slope).margin(1e-9));
     }
@@ -85,7 +85,7 @@ TEST_CASE("the episode window keeps the last hundred") {
     for (std::size_t i = 1; i <= 150; ++i)
         window.add({static_cast<double>(i), 10 * i, 0});
     CHECK(window.count() == 150);
-    CHECK(window.mean_return() == Approx(100.5));   // of 51 … 150
+    CHECK(window.mean_return() == Approx(100.5)); // of 51 … 150
     CHECK(window.median_return() == Approx(100.5));
     CHECK(window.mean_length() == Approx(1005.0));
 }

@@ -154,7 +154,8 @@ TEST_CASE("a run leaves its files, and is replaced only on demand") {
     INFO(first.text);
     REQUIRE(first.code == 0);
     CHECK(first.says("evaluation over 20 episodes"));
-    for (char const* const name : {"config.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors", "summary.json"})
+    for (char const* const name :
+         {"config.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors", "summary.json"})
         CHECK(fs::exists(folder.path / "run" / name));
     auto const table = gmac::examples::train::read_csv(folder.path / "run" / "metrics.csv");
     CHECK(table.rows() == 8); // updates of 8 x 32 frames
@@ -179,8 +180,9 @@ TEST_CASE("a run leaves its files, and is replaced only on demand") {
 
 TEST_CASE("a configuration file stands for options") {
     scratch folder;
-    std::ofstream(folder.path / "run.toml") << "env = \"classic/pendulum\"\nalgorithm = \"ppo\"\nframes = 512\nsteps = 64\n"
-                                               "hidden = [8, 8]\nshared-trunk = true\n";
+    std::ofstream(folder.path / "run.toml")
+        << "env = \"classic/pendulum\"\nalgorithm = \"ppo\"\nframes = 512\nsteps = 64\n"
+           "hidden = [8, 8]\nshared-trunk = true\n";
     auto const result = train(fmt::format("--config {} --out {}{}", folder / "run.toml", folder / "run", quiet));
     INFO(result.text);
     CHECK(result.code == 0);
@@ -201,7 +203,8 @@ void check_interruptions(std::string const& what, int signal) {
     scratch folder;
     REQUIRE(train(fmt::format("{} --threads 1 --out {}{}", what, folder / "whole", quiet)).code == 0);
     std::vector<std::string> words;
-    std::istringstream text(fmt::format("{} --threads 2 --checkpoint-seconds 0 --out {}{}", what, folder / "cut", quiet));
+    std::istringstream text(
+        fmt::format("{} --threads 2 --checkpoint-seconds 0 --out {}{}", what, folder / "cut", quiet));
     for (std::string word; text >> word;)
         words.push_back(word);
     std::mt19937 random(7);
@@ -223,8 +226,8 @@ void check_interruptions(std::string const& what, int signal) {
         }
         if (fs::exists(folder.path / "cut" / "checkpoint.safetensors")) {
             CHECK(state_of(folder.path / "cut").tensors().size() > 10); // it loads, whatever moment it was
-            words = {"--resume", folder / "cut", "--threads", "2", "--checkpoint-seconds", "0", "--no-pictures",
-                     "--evaluation-episodes", "0"};
+            words = {"--resume",      folder / "cut",          "--threads", "2", "--checkpoint-seconds", "0",
+                     "--no-pictures", "--evaluation-episodes", "0"};
         } else {
             words.push_back("--overwrite");
         }

@@ -72,15 +72,27 @@ public:
     /// With a trunk of the caller's.
     actor_critic(environment_batch& worlds, Trunk trunk, agent_options options, std::uint64_t seed = 0,
                  executor* tasks = nullptr, Actor actor = {}, Head head = {}, Loss loss = {})
-        : options_(checked(std::move(options))), worlds_(worlds), tasks_(tasks ? tasks : &serial_), seed_(seed),
-          actor_(actor), head_(head), loss_(loss), size_(gmac::action_size(worlds.action_space())),
+        : options_(checked(std::move(options))),
+          worlds_(worlds),
+          tasks_(tasks ? tasks : &serial_),
+          seed_(seed),
+          actor_(actor),
+          head_(head),
+          loss_(loss),
+          size_(gmac::action_size(worlds.action_space())),
           networks_(std::move(trunk), actor_, head_, worlds.action_space(), options_),
-          parameters_(networks_.parameter_count()), gradient_(networks_.parameter_count()),
+          parameters_(networks_.parameter_count()),
+          gradient_(networks_.parameter_count()),
           optimiser_(make_optimiser(parameters_.size(), options_)),
           rollout_(options_.steps, worlds.size(), worlds.observation_size(), size_),
-          targets_(head_, rule(), rollout_.rows(), all_rows()), outputs_(all_rows() * networks_.value_outputs()),
-          values_(all_rows()), advantages_(rollout_.rows()), returns_(rollout_.rows()), order_(rollout_.rows()),
-          environment_actions_(worlds.size() * size_), streams_(worlds.size()),
+          targets_(head_, rule(), rollout_.rows(), all_rows()),
+          outputs_(all_rows() * networks_.value_outputs()),
+          values_(all_rows()),
+          advantages_(rollout_.rows()),
+          returns_(rollout_.rows()),
+          order_(rollout_.rows()),
+          environment_actions_(worlds.size() * size_),
+          streams_(worlds.size()),
           acting_(networks_.make_workspace(worlds.size())) {
         if constexpr (requires { loss_.clip = scalar(0); })
             loss_.clip = static_cast<decltype(loss_.clip)>(options_.clip);
@@ -187,20 +199,27 @@ private:
         double value_loss = 0.0, entropy = 0.0;
 
         shard(actor_critic const& agent, std::size_t rows)
-            : work(agent.networks_.make_workspace(rows)), targets(agent.targets_.make_batch(rows)),
-              observations(rows * agent.networks_.inputs()), actions(rows * agent.size_), old_log_probabilities(rows),
-              log_probabilities(rows), log_probability_gradient(rows), entropies(rows), entropy_gradient(rows),
-              advantages(rows), gradient(agent.parameters_.size()) {}
+            : work(agent.networks_.make_workspace(rows)),
+              targets(agent.targets_.make_batch(rows)),
+              observations(rows * agent.networks_.inputs()),
+              actions(rows * agent.size_),
+              old_log_probabilities(rows),
+              log_probabilities(rows),
+              log_probability_gradient(rows),
+              entropies(rows),
+              entropy_gradient(rows),
+              advantages(rows),
+              gradient(agent.parameters_.size()) {}
     };
 
     using optimiser_type = std::variant<nn::adam<scalar>, nn::rmsprop<scalar>>;
 
     static optimiser_type make_optimiser(std::size_t parameters, agent_options const& options) {
         if (options.optimiser == optimiser_kind::adam)
-            return nn::adam<scalar>(parameters, {.learning_rate = options.learning_rate,
-                                                 .epsilon = options.optimiser_epsilon});
-        return nn::rmsprop<scalar>(parameters, {.learning_rate = options.learning_rate,
-                                                .epsilon = options.optimiser_epsilon});
+            return nn::adam<scalar>(parameters,
+                                    {.learning_rate = options.learning_rate, .epsilon = options.optimiser_epsilon});
+        return nn::rmsprop<scalar>(parameters,
+                                   {.learning_rate = options.learning_rate, .epsilon = options.optimiser_epsilon});
     }
 
     static agent_options checked(agent_options options) {
@@ -211,11 +230,10 @@ private:
         validate(options);
         std::vector<std::size_t> widths{worlds.observation_size()};
         widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
-        return Trunk(std::span<std::size_t const>(widths),
-                     nn::mlp_options{.function = options.activation,
-                                     .activate_last = true,
-                                     .gain = options.trunk_gain,
-                                     .last_gain = options.trunk_gain});
+        return Trunk(std::span<std::size_t const>(widths), nn::mlp_options{.function = options.activation,
+                                                                           .activate_last = true,
+                                                                           .gain = options.trunk_gain,
+                                                                           .last_gain = options.trunk_gain});
     }
 
     [[nodiscard]] targets::sr_lambda rule() const {
@@ -258,8 +276,8 @@ private:
             actor_.sample(outputs, free, std::span<random_stream>(streams_), sampled);
             to_environment(worlds_.action_space(), matrix_view<scalar const>(sampled), actions);
             auto const now = rollout_.log_probabilities().subspan(t * count, count);
-            actor_.log_probability_and_entropy(outputs, free, matrix_view<scalar const>(sampled), vector_view<scalar>(now),
-                                               vector_view<scalar>(values_.data(), count));
+            actor_.log_probability_and_entropy(outputs, free, matrix_view<scalar const>(sampled),
+                                               vector_view<scalar>(now), vector_view<scalar>(values_.data(), count));
             rollout_.record(t, worlds_, actions);
             frames_ += count;
             for (finished_episode const& episode : worlds_.finished()) {
@@ -301,13 +319,13 @@ private:
         advantage(steps, values, finals, vector_view<scalar>(advantages_.span()), vector_view<scalar>(returns_.span()));
         for (std::size_t e = 0; e < streams_.size(); ++e)
             streams_[e] = stream(stream_purpose::target, e);
-        targets_.compute(head_, detail::target_source<scalar>{
-                                    .steps = steps,
-                                    .outputs = {outputs_.data(), used_rows(), networks_.value_outputs()},
-                                    .values = {values_.data(), used_rows()},
-                                    .returns = returns_.span(),
-                                    .streams = streams_,
-                                    .tasks = tasks_});
+        targets_.compute(head_, detail::target_source<scalar>{.steps = steps,
+                                                              .outputs = {outputs_.data(), used_rows(),
+                                                                          networks_.value_outputs()},
+                                                              .values = {values_.data(), used_rows()},
+                                                              .returns = returns_.span(),
+                                                              .streams = streams_,
+                                                              .tasks = tasks_});
     }
 
     void learn(update_report& report) {
@@ -357,9 +375,10 @@ private:
             loss += part.sums.loss + part.value_loss;
         }
         double const norm = nn::clip_gradient_norm(gradient_.span(), static_cast<scalar>(max_gradient_norm()));
-        require(std::isfinite(loss) && std::isfinite(norm),
-                "actor_critic: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite",
-                updates_, batch, loss / static_cast<double>(rows.size()), norm);
+        require(
+            std::isfinite(loss) && std::isfinite(norm),
+            "actor_critic: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite",
+            updates_, batch, loss / static_cast<double>(rows.size()), norm);
         report.gradient_norm += norm;
         std::visit(
             [&](auto& rule) {

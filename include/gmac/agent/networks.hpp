@@ -36,17 +36,20 @@ public:
         typename Trunk::tape trunk, critic_trunk;
         typename nn::linear<Backend>::tape actor;
         typename value_net::tape value;
-        buffer<scalar> observations;                      // [rows, observation size]
-        buffer<scalar> actor_gradient, value_gradient;    // [rows, outputs]
-        buffer<scalar> feature_gradient, critic_feature_gradient;  // [rows, F]
-        matrix_view<scalar const> features{}, critic_features{};   // of the last forward passes, [n, F]
+        buffer<scalar> observations;                              // [rows, observation size]
+        buffer<scalar> actor_gradient, value_gradient;            // [rows, outputs]
+        buffer<scalar> feature_gradient, critic_feature_gradient; // [rows, F]
+        matrix_view<scalar const> features{}, critic_features{};  // of the last forward passes, [n, F]
     };
 
     actor_critic_networks(Trunk trunk, Actor const& actor, Head const& head, action_space const& space,
                           agent_options const& options)
-        : trunk_(std::move(trunk)), actor_(trunk_.outputs(), actor.output_size(space), {.gain = options.actor_gain}),
-          value_(head, trunk_.outputs(), options.value_gain), value_outputs_(head.output_size()),
-          free_count_(actor.free_parameter_count(space)), shared_(options.shared_trunk) {
+        : trunk_(std::move(trunk)),
+          actor_(trunk_.outputs(), actor.output_size(space), {.gain = options.actor_gain}),
+          value_(head, trunk_.outputs(), options.value_gain),
+          value_outputs_(head.output_size()),
+          free_count_(actor.free_parameter_count(space)),
+          shared_(options.shared_trunk) {
         std::size_t offset = 0;
         auto const take = [&offset](std::size_t count) {
             range const taken{offset, count};
@@ -155,7 +158,8 @@ public:
         matrix_view<scalar> const feature_gradient(work.feature_gradient.data(), rows, width);
         matrix_view<scalar> const critic_gradient(work.critic_feature_gradient.data(), rows, width);
         actor_.backward(actor_range_.of(parameters), work.features, work.actor,
-                        {work.actor_gradient.data(), rows, actor_outputs()}, actor_range_.of(gradient), feature_gradient);
+                        {work.actor_gradient.data(), rows, actor_outputs()}, actor_range_.of(gradient),
+                        feature_gradient);
         value_.backward(value_range_.of(parameters), work.critic_features, work.value,
                         {work.value_gradient.data(), rows, value_outputs_}, value_range_.of(gradient), critic_gradient);
         if (shared_)
@@ -164,7 +168,8 @@ public:
         else
             trunk_.backward(critic_trunk_range_.of(parameters), states, work.critic_trunk, critic_gradient,
                             critic_trunk_range_.of(gradient), {});
-        trunk_.backward(trunk_range_.of(parameters), states, work.trunk, feature_gradient, trunk_range_.of(gradient), {});
+        trunk_.backward(trunk_range_.of(parameters), states, work.trunk, feature_gradient, trunk_range_.of(gradient),
+                        {});
     }
 
 private:

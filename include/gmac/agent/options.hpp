@@ -19,14 +19,14 @@ enum class rate_schedule { constant, linear };
 /// The hyperparameters of an actor_critic. The defaults are the paper's for PyBullet (Table "Parameter settings");
 /// atari_options() has those for the Arcade Learning Environment.
 struct agent_options {
-    std::size_t steps = 512;       ///< T, environment steps of one rollout in each environment
-    std::size_t minibatch = 2048;  ///< states; the last minibatch of an epoch may be smaller
-    std::size_t epochs = 10;       ///< passes over a rollout
+    std::size_t steps = 512;      ///< T, environment steps of one rollout in each environment
+    std::size_t minibatch = 2048; ///< states; the last minibatch of an epoch may be smaller
+    std::size_t epochs = 10;      ///< passes over a rollout
     double learning_rate = 1e-4;
     rate_schedule schedule = rate_schedule::constant;
     double discount = 0.99;
-    double lambda = 0.95;          ///< of GAE and of SR(lambda)
-    double clip = 0.2;             ///< of the probability ratio, and of the value where the loss clips it
+    double lambda = 0.95; ///< of GAE and of SR(lambda)
+    double clip = 0.2;    ///< of the probability ratio, and of the value where the loss clips it
     double value_coefficient = 0.5;
     double entropy_coefficient = 0.001;
     std::optional<double> max_gradient_norm{}; ///< 5 for the mixture energy, 0.5 for the other losses
@@ -34,7 +34,7 @@ struct agent_options {
     std::size_t particles = 128;               ///< m, of SR(lambda)
     std::vector<std::size_t> hidden{256, 256, 512};
     nn::activation activation = nn::activation::tanh;
-    bool shared_trunk = true;      ///< one trunk for actor and critic, or one each
+    bool shared_trunk = true; ///< one trunk for actor and critic, or one each
     double trunk_gain = std::sqrt(2.0);
     double actor_gain = 0.1;
     double value_gain = std::sqrt(2.0);
@@ -64,14 +64,16 @@ inline void validate(agent_options const& options) {
         require(value > 0, "agent_options: {} is 0, but must be at least 1", name);
     };
     auto const within = [](std::string_view name, double value, double low, double high) {
-        require(value >= low && value <= high, "agent_options: {} is {}, but must be in [{}, {}]", name, value, low, high);
+        require(value >= low && value <= high, "agent_options: {} is {}, but must be in [{}, {}]", name, value, low,
+                high);
     };
     auto const at_least_zero = [](std::string_view name, double value) {
-        require(std::isfinite(value) && value >= 0.0, "agent_options: {} is {}, but must be finite and not negative", name,
-                value);
+        require(std::isfinite(value) && value >= 0.0, "agent_options: {} is {}, but must be finite and not negative",
+                name, value);
     };
     auto const above_zero = [](std::string_view name, double value) {
-        require(std::isfinite(value) && value > 0.0, "agent_options: {} is {}, but must be finite and positive", name, value);
+        require(std::isfinite(value) && value > 0.0, "agent_options: {} is {}, but must be finite and positive", name,
+                value);
     };
     positive("steps", options.steps);
     positive("minibatch", options.minibatch);

@@ -18,10 +18,10 @@ void to_environment(action_space const& space, matrix_view<T const> sampled, mat
     for (std::size_t i = 0; i < sampled.rows(); ++i)
         for (std::size_t j = 0; j < sampled.cols(); ++j) {
             float const action = static_cast<float>(sampled(i, j));
-            actions(i, j) = !bounds                     ? action
-                            : action < bounds->low[j]   ? bounds->low[j]
+            actions(i, j) = !bounds                    ? action
+                            : action < bounds->low[j]  ? bounds->low[j]
                             : action > bounds->high[j] ? bounds->high[j]
-                                                        : action;
+                                                       : action;
         }
 }
 
@@ -54,7 +54,8 @@ public:
         to_environment(agent_.action_space(), matrix_view<scalar const>(sampled(observations.rows())), actions);
     }
     /// The value head's columns for each state, [n, head.output_size()], valid until the next call.
-    [[nodiscard]] matrix_view<scalar const> value_outputs(matrix_view<float const> observations, random_stream& random) {
+    [[nodiscard]] matrix_view<scalar const> value_outputs(matrix_view<float const> observations,
+                                                          random_stream& random) {
         auto const& networks = agent_.networks();
         auto const states = networks.input(observations, work_);
         return Agent::value_net::columns(networks.value_forward(agent_.parameters(), states, random, work_));

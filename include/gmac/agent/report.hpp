@@ -26,9 +26,9 @@ struct timed_episode {
 /// What one update did; handed to `on_update`. Returns are sums of the environment's own rewards, before normalisation,
 /// over the last 100 finished episodes (NaN before the first).
 struct update_report {
-    std::uint64_t update = 0;  ///< number of this update, from 1
-    std::uint64_t frames = 0;  ///< environment steps so far, all environments together
-    double seconds = 0.0;      ///< since the start of this call of train
+    std::uint64_t update = 0; ///< number of this update, from 1
+    std::uint64_t frames = 0; ///< environment steps so far, all environments together
+    double seconds = 0.0;     ///< since the start of this call of train
     double frames_per_second = 0.0;
     std::uint64_t episodes = 0;
     double mean_return = std::numeric_limits<double>::quiet_NaN();
@@ -37,10 +37,10 @@ struct update_report {
     double policy_loss = 0.0;
     double value_loss = 0.0;
     double entropy = 0.0;
-    double approximate_kl = 0.0;      ///< mean of (ratio − 1) − log ratio
-    double clip_fraction = 0.0;       ///< part of the ratios outside 1 ± clip
-    double explained_variance = 0.0;  ///< 1 − Var(return − value) / Var(return), NaN if the returns are constant
-    double gradient_norm = 0.0;       ///< before clipping, mean over the minibatches
+    double approximate_kl = 0.0;     ///< mean of (ratio − 1) − log ratio
+    double clip_fraction = 0.0;      ///< part of the ratios outside 1 ± clip
+    double explained_variance = 0.0; ///< 1 − Var(return − value) / Var(return), NaN if the returns are constant
+    double gradient_norm = 0.0;      ///< before clipping, mean over the minibatches
     double learning_rate = 0.0;
     std::span<timed_episode const> finished{}; ///< episodes that ended in this rollout; valid until the next update
 
@@ -117,7 +117,8 @@ struct fmt::formatter<gmac::update_report> {
     constexpr auto parse(format_parse_context& context) { return context.begin(); }
     template <class Context>
     auto format(gmac::update_report const& report, Context& context) const {
-        return fmt::format_to(context.out(), "frames {:>9}  return {:>8.1f}  value loss {:.4f}  entropy {:.3f}  {:.0f} frames/s",
+        return fmt::format_to(context.out(),
+                              "frames {:>9}  return {:>8.1f}  value loss {:.4f}  entropy {:.3f}  {:.0f} frames/s",
                               report.frames, report.mean_return, report.value_loss, report.entropy,
                               report.frames_per_second);
     }

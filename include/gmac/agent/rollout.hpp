@@ -20,11 +20,19 @@ template <class T>
 class rollout {
 public:
     rollout(std::size_t steps, std::size_t environments, std::size_t observation_size, std::size_t action_size)
-        : steps_(steps), environments_(environments), observation_size_(observation_size), action_size_(action_size),
+        : steps_(steps),
+          environments_(environments),
+          observation_size_(observation_size),
+          action_size_(action_size),
           observations_(new float[(steps + 1) * environments * observation_size]),
-          finals_(new float[steps * environments * observation_size]), actions_(rows() * action_size),
-          log_probabilities_(rows()), rewards_(rows()), terminated_(rows()), truncated_(rows()),
-          step_finals_(environments * observation_size), step_rewards_(environments) {}
+          finals_(new float[steps * environments * observation_size]),
+          actions_(rows() * action_size),
+          log_probabilities_(rows()),
+          rewards_(rows()),
+          terminated_(rows()),
+          truncated_(rows()),
+          step_finals_(environments * observation_size),
+          step_rewards_(environments) {}
 
     [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
     [[nodiscard]] std::size_t environments() const noexcept { return environments_; }
@@ -66,9 +74,9 @@ public:
     void record(std::size_t step, environment_batch& worlds, matrix_view<float const> actions) {
         std::size_t const first = step * environments_;
         matrix_view<float> const ends(step_finals_.data(), environments_, observation_size_);
-        worlds.step(actions, {observations(step + 1), ends, step_rewards_,
-                              std::span(terminated_).subspan(first, environments_),
-                              std::span(truncated_).subspan(first, environments_)});
+        worlds.step(actions,
+                    {observations(step + 1), ends, step_rewards_, std::span(terminated_).subspan(first, environments_),
+                     std::span(truncated_).subspan(first, environments_)});
         for (std::size_t e = 0; e < environments_; ++e) {
             rewards_[first + e] = static_cast<T>(step_rewards_[e]);
             if (truncated_[first + e]) {

@@ -11,9 +11,9 @@ namespace gmac {
 
 /// Sums over the states of a minibatch, or of a part of it.
 struct surrogate_sums {
-    double loss = 0.0;         ///< −min(r A, clip(r, 1 − ε, 1 + ε) A)
-    double kl = 0.0;           ///< (r − 1) − log r
-    std::size_t clipped = 0;   ///< states whose ratio r is outside 1 ± ε
+    double loss = 0.0;       ///< −min(r A, clip(r, 1 − ε, 1 + ε) A)
+    double kl = 0.0;         ///< (r − 1) − log r
+    std::size_t clipped = 0; ///< states whose ratio r is outside 1 ± ε
 
     surrogate_sums& operator+=(surrogate_sums const& other) noexcept {
         loss += other.loss;

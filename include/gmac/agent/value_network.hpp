@@ -24,7 +24,9 @@ public:
         : layer_(features, head.output_size(), {.gain = gain}) {}
 
     [[nodiscard]] std::size_t parameter_count() const noexcept { return layer_.parameter_count(); }
-    void initialize(std::span<scalar> parameters, random_stream& random) const { layer_.initialize(parameters, random); }
+    void initialize(std::span<scalar> parameters, random_stream& random) const {
+        layer_.initialize(parameters, random);
+    }
     template <class Visit>
     void describe(Visit&& visit) const {
         layer_.describe(std::forward<Visit>(visit));

@@ -19,11 +19,11 @@ namespace gmac::detail {
 /// What `value_targets` are made from: one rollout and what the value head said of its states.
 template <class T>
 struct target_source {
-    targets::rollout_view<T> steps;         ///< [T, E] each
-    matrix_view<T const> outputs;           ///< [(T + 1) E + truncated, output size] of the value head
-    std::span<T const> values;              ///< [(T + 1) E + truncated] their means
-    std::span<T const> returns;             ///< [T E] λ-returns
-    std::span<random_stream> streams;       ///< [E]
+    targets::rollout_view<T> steps;   ///< [T, E] each
+    matrix_view<T const> outputs;     ///< [(T + 1) E + truncated, output size] of the value head
+    std::span<T const> values;        ///< [(T + 1) E + truncated] their means
+    std::span<T const> returns;       ///< [T E] λ-returns
+    std::span<random_stream> streams; ///< [E]
     executor* tasks = nullptr;
 };
 
@@ -43,7 +43,8 @@ public:
     struct batch {
         buffer<T> returns;
     };
-    value_targets(Head const&, targets::sr_lambda const&, std::size_t rows, std::size_t /*all_rows*/) : returns_(rows) {}
+    value_targets(Head const&, targets::sr_lambda const&, std::size_t rows, std::size_t /*all_rows*/)
+        : returns_(rows) {}
 
     [[nodiscard]] batch make_batch(std::size_t rows) const { return {buffer<T>(rows)}; }
     void compute(Head const&, target_source<T> const& source) { std::ranges::copy(source.returns, returns_.data()); }
@@ -103,7 +104,8 @@ public:
         rule_(source.steps, targets::dirac_source<T>{support}, source.streams,
               targets::dirac_particles<T>{{particles_.data(), rows_, rule_.particles}}, source.tasks);
     }
-    [[nodiscard]] targets::dirac_particles<T const> take(std::span<std::uint32_t const> rows, batch& to) const noexcept {
+    [[nodiscard]] targets::dirac_particles<T const> take(std::span<std::uint32_t const> rows,
+                                                         batch& to) const noexcept {
         gather(rows, particles_.data(), rule_.particles, to.values.data());
         return {{to.values.data(), rows.size(), rule_.particles}};
     }
@@ -122,8 +124,12 @@ public:
         buffer<T> means, deviations;
     };
     value_targets(Head const&, targets::sr_lambda const& rule, std::size_t rows, std::size_t all_rows)
-        : rule_(rule), rows_(rows), means_(rows * rule.particles), deviations_(rows * rule.particles),
-          mixture_weights_(all_rows * Head::components), mixture_means_(all_rows * Head::components),
+        : rule_(rule),
+          rows_(rows),
+          means_(rows * rule.particles),
+          deviations_(rows * rule.particles),
+          mixture_weights_(all_rows * Head::components),
+          mixture_means_(all_rows * Head::components),
           mixture_deviations_(all_rows * Head::components) {}
 
     [[nodiscard]] batch make_batch(std::size_t rows) const {
