@@ -24,53 +24,19 @@ enum class resampling {
 
 namespace detail {
 
-/// How many particles are replaced at once.
-inline constexpr std::size_t particles_at_once = 64;
+/// How many particles are replaced at once, and how many words are drawn at once: whole blocks of the stream.
+inline constexpr std::size_t chunk = 64;
 
-/// Words of a random stream, the same as one by one, made many blocks at a time.
-class word_buffer {
-public:
-    void open(random_stream& stream) noexcept {
-        stream_ = &stream;
-        next_ = size;
-    }
-    /// Leaves the stream where it would be if the words had been drawn one by one.
-    void close() noexcept { stream_->seek(stream_->position() - (size - next_)); }
+/// A chunk of words, and room for the lanes that read beyond its end.
+struct word_chunk {
+    alignas(64) std::array<std::uint32_t, chunk + 16> words;
 
-    [[nodiscard]] std::uint32_t operator()() noexcept {
-        if (next_ == size) [[unlikely]]
-            refill();
-        return words_[next_++];
-    }
-    /// The next `count` <= particles_at_once words, in a row; up to the next multiple of 16 may be read.
-    [[nodiscard]] std::uint32_t const* take(std::size_t count) noexcept {
-        while (next_ + count > size) [[unlikely]]
-            refill();
-        next_ += count;
-        return &words_[next_ - count];
-    }
-
-private:
-    static constexpr std::size_t size = 2 * particles_at_once + 4;
-
-    /// Moves what is left to the front and fills the rest up to a whole block of the stream.
-    void refill() noexcept {
-        std::size_t const left = size - next_;
-        std::size_t const fresh = particles_at_once - static_cast<std::size_t>(stream_->position() & 3u);
-        std::size_t const first = size - fresh;
-        std::copy_n(&words_[next_], left, &words_[first - left]);
-        stream_->fill(std::span<std::uint32_t>(words_).subspan(first, fresh));
-        next_ = first - left;
-    }
-
-    random_stream* stream_ = nullptr;
-    std::size_t next_ = size;
-    alignas(64) std::array<std::uint32_t, size + 16> words_{};
+    void draw(random_stream& stream) noexcept { stream.fill(std::span<std::uint32_t>(words).first(chunk)); }
 };
 
 /// The gaps between particles that are replaced independently of each other, each with probability 1 − λ, are
 /// geometric: P(gap = k) = (1 − λ) λ^k. One word and one look into a table (the alias method, Walker 1977) draws one,
-/// exact to 2^-32. The table ends with "at least `limit`"; the law has no memory, so there the draw starts again.
+/// exact to 2^-32. The table ends with "at least `limit`"; the law has no memory, so there the next draw goes on.
 class geometric_gaps {
 public:
     explicit geometric_gaps(double lambda) noexcept {
@@ -91,7 +57,7 @@ public:
         for (std::size_t i = 0; i < small && large < slots; ++i) {
             std::uint8_t const poor = order[i];
             std::uint8_t const rich = order[large];
-            slots_[poor] = {cut(share[poor]), poor, rich};
+            slots_[poor] = {cut(share[poor]), {poor, rich}};
             share[rich] -= 1.0 - share[poor];
             if (share[rich] < 1.0) {
                 order[small++] = rich; // small <= large: what was taken from the back moves to the front
@@ -100,31 +66,26 @@ public:
             filled_ = i + 1;
         }
         for (std::size_t i = filled_; i < slots; ++i)
-            slots_[order[i]] = {whole, order[i], order[i]}; // one but for rounding
+            slots_[order[i]] = {whole, {order[i], order[i]}}; // one but for rounding
     }
 
-    template <class Words>
-    [[nodiscard]] std::size_t operator()(Words& words) const noexcept {
-        std::size_t gap = 0;
-        for (;;) {
-            std::uint32_t const word = words();
-            slot const& here = slots_[word >> fraction_bits];
-            std::size_t const drawn = (word & (whole - 1u)) < here.cut ? here.below : here.above;
-            gap += drawn;
-            if (drawn != limit) [[likely]]
-                return gap;
-        }
+    /// What a word draws: a gap below `limit`, or `limit`: no replaced particle among so many.
+    [[nodiscard]] std::uint32_t operator()(std::uint32_t word) const noexcept {
+        slot const& here = slots_[word >> fraction_bits];
+        // An index instead of a branch, which would be guessed wrong half of the time.
+        return here.gap[(word & (whole - 1u)) < here.cut ? 0 : 1];
     }
+
+    static constexpr std::uint32_t limit = 127;
 
 private:
-    static constexpr std::size_t slots = 128;
-    static constexpr std::size_t limit = slots - 1;
+    static constexpr std::size_t slots = limit + 1;
     static constexpr std::uint32_t fraction_bits = 25;
     static constexpr std::uint32_t whole = 1u << fraction_bits;
 
     struct slot {
         std::uint32_t cut = 0;
-        std::uint8_t below = 0, above = 0;
+        std::array<std::uint16_t, 2> gap{}; ///< if the fraction is less than `cut`, and otherwise
     };
 
     [[nodiscard]] static std::uint32_t cut(double share) noexcept {
@@ -133,6 +94,66 @@ private:
 
     std::array<slot, slots> slots_{};
     std::size_t filled_ = 0;
+};
+
+/// The particles of one environment that are replaced independently: their rows, end to end, are one sequence of
+/// particles, and this is the list of those that are replaced, with a word for each that chooses by what.
+class replacement_events {
+public:
+    replacement_events() noexcept { positions_.fill(beyond); }
+
+    /// Calls replace(first, count, positions, words) for the replaced ones of the next `particles` particles, in parts of
+    /// at most `at_once`; particle i of them has position first + i, modulo 2^32.
+    template <class Replace>
+    void next(std::uint32_t particles, geometric_gaps const& gaps, random_stream& stream, Replace&& replace) noexcept {
+        done_ += particles;
+        for (;;) {
+            // Counts without a branch for each. Beyond the known ones are positions that no row reaches.
+            std::uint32_t const* const positions = &positions_[used_];
+            std::size_t count = 0;
+            for (std::size_t i = 0; i < at_once; ++i)
+                count += static_cast<std::size_t>(positions[i] < done_);
+            if (count > 0)
+                replace(done_ - particles, count, positions, &choices_.words[used_]);
+            used_ += count;
+            if (count == at_once)
+                continue;
+            if (used_ < known_ || reached_ >= done_)
+                return;
+            draw(gaps, stream);
+        }
+    }
+
+private:
+    static constexpr std::size_t at_once = 16;
+    static constexpr std::uint32_t beyond = 0xffffffffu;
+
+    void draw(geometric_gaps const& gaps, random_stream& stream) noexcept {
+        // Positions count from here on, lest they overflow.
+        done_ -= reached_;
+        std::uint32_t reached = 0;
+        std::size_t known = 0;
+        choices_.draw(stream); // first the gaps
+        for (std::size_t i = 0; i < chunk; ++i) {
+            std::uint32_t const gap = gaps(choices_.words[i]);
+            reached += gap;
+            if (gap == geometric_gaps::limit) [[unlikely]]
+                continue;
+            positions_[known++] = reached++;
+        }
+        for (std::size_t i = 0; i < at_once; ++i)
+            positions_[known + i] = beyond;
+        choices_.draw(stream);
+        reached_ = reached;
+        known_ = known;
+        used_ = 0;
+    }
+
+    std::uint32_t done_ = 0;    ///< particles before this one were asked for
+    std::uint32_t reached_ = 0; ///< particles before this one are decided
+    std::size_t used_ = 0, known_ = 0;
+    std::array<std::uint32_t, chunk + at_once> positions_;
+    word_chunk choices_;
 };
 
 } // namespace detail

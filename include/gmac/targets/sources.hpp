@@ -198,81 +198,76 @@ void require_distributions(Source const& source, std::size_t first_row, std::siz
             require_weights(source.weights, first_row, rows, where);
 }
 
-/// Chooses components of a row: the inverse of their cumulative weights, in units of 2^-32 and relative to their sum, at
-/// random words. A component of weight zero is never chosen. Without weights all components are equally likely.
+/// Chooses components of a row: the inverse of their cumulative weights at random words, of which it uses the upper 24
+/// bits. A component of weight zero is never chosen. Without weights all components are equally likely.
 template <std::floating_point T>
 class component_picker {
 public:
-    component_picker(vector_view<T const> const& weights, std::size_t count) noexcept
-        : weights_(weights), count_(count) {
-        if (weights_.empty())
+    component_picker(T const* weights, std::ptrdiff_t stride, std::size_t count) noexcept
+        : weights_(weights), stride_(stride), count_(count) {
+        if (weights_ == nullptr || count_ > table_size)
             return;
-        double total = 0.0;
+        T sum = 0;
         for (std::size_t k = 0; k < count_; ++k)
-            total += static_cast<double>(weights_[k]);
-        scale_ = 0x1p32 / total;
-        if (count_ > table_size)
-            return;
-        double sum = 0.0;
-        for (std::size_t k = 0; k < count_; ++k) {
-            std::uint64_t const reached = mark(sum += static_cast<double>(weights_[k]));
-            table_[k] = static_cast<std::uint32_t>(reached);
-            marks_ += static_cast<std::size_t>(reached < (std::uint64_t(1) << 32u));
-        }
+            table_[k] = static_cast<float>(sum += weight(k));
+        // The last weight that is not zero takes what rounding leaves of one: its sum and those behind it do not count.
+        for (marks_ = count_ - 1; marks_ > 0 && table_[marks_ - 1] == table_[count_ - 1];)
+            --marks_;
     }
 
     /// The components for `count` words, of which up to the next multiple of 16 may be read and written.
-    void operator()(std::uint32_t const* words, std::size_t count, std::uint32_t* chosen) const noexcept {
-        if (weights_.empty()) {
+    [[gnu::always_inline]] void operator()(std::uint32_t const* words, std::size_t count,
+                                           std::uint32_t* chosen) const noexcept {
+        if (weights_ == nullptr) {
             for (std::size_t i = 0; i < count; ++i)
                 chosen[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(words[i]) * count_) >> 32u);
         } else if (count_ <= table_size) {
-            using lanes = xsimd::batch<std::uint32_t>;
-            lanes const one(1u);
-            lanes const zero(0u);
+            using lanes = xsimd::batch<float>;
+            using integers = xsimd::batch<std::int32_t>;
             for (std::size_t i = 0; i < count; i += lanes::size) {
-                lanes const word = lanes::load_unaligned(words + i);
-                lanes passed = zero; // the marks that the word has reached: never that of the whole sum, 2^32
+                auto const word = xsimd::batch<std::uint32_t>::load_unaligned(words + i);
+                lanes const mark = xsimd::to_float(xsimd::bitwise_cast<integers>(word >> 8)) * 0x1p-24f;
+                lanes passed(0.0f);
                 for (std::size_t k = 0; k < marks_; ++k)
-                    passed += xsimd::select(word >= lanes(table_[k]), one, zero);
-                passed.store_unaligned(chosen + i);
+                    passed += xsimd::select(mark >= lanes(table_[k]), lanes(1.0f), lanes(0.0f));
+                xsimd::bitwise_cast<xsimd::batch<std::uint32_t>>(xsimd::to_int(passed)).store_unaligned(chosen + i);
             }
         } else {
-            for (std::size_t i = 0; i < count; ++i) {
-                std::uint32_t k = 0;
-                double sum = static_cast<double>(weights_[0]);
-                while (words[i] >= mark(sum))
-                    sum += static_cast<double>(weights_[++k]);
-                chosen[i] = k;
-            }
+            for (std::size_t i = 0; i < count; ++i)
+                chosen[i] = search(static_cast<float>(words[i] >> 8u) * 0x1p-24f);
         }
     }
 
 private:
     static constexpr std::size_t table_size = 32;
 
-    [[nodiscard]] std::uint64_t mark(double sum) const noexcept {
-        return static_cast<std::uint64_t>(static_cast<std::int64_t>(sum * scale_ + 0.5));
+    [[nodiscard]] T weight(std::size_t k) const noexcept { return weights_[static_cast<std::ptrdiff_t>(k) * stride_]; }
+
+    [[nodiscard]] std::uint32_t search(float mark) const noexcept {
+        T sum = 0;
+        std::uint32_t last = 0;
+        for (std::uint32_t k = 0; k < count_; ++k) {
+            if (weight(k) > T(0))
+                last = k;
+            if (mark < static_cast<float>(sum += weight(k)))
+                return k;
+        }
+        return last;
     }
 
-    vector_view<T const> weights_;
+    T const* weights_;
+    std::ptrdiff_t stride_;
     std::size_t count_;
-    double scale_ = 0.0;
     std::size_t marks_ = 0;
-    std::array<std::uint32_t, table_size> table_;
+    std::array<float, table_size> table_;
 };
 
-template <class T>
-[[nodiscard]] vector_view<T const> weights_of(gaussian_source<T> const& source, std::size_t row) noexcept {
-    return source.weights.row(row);
-}
-template <class T>
-[[nodiscard]] vector_view<T const> weights_of(dirac_source<T> const& source, std::size_t row) noexcept {
-    return source.weights.data() != nullptr ? source.weights.row(row) : vector_view<T const>();
-}
-template <class T>
-[[nodiscard]] vector_view<T const> weights_of(sample_source<T> const& /*source*/, std::size_t /*row*/) noexcept {
-    return {};
+template <class Source, class T = typename source_scalar<Source>::type>
+[[nodiscard]] component_picker<T> picker(Source const& source, std::size_t row) noexcept {
+    if constexpr (requires { source.weights; })
+        if (source.weights.data() != nullptr)
+            return {&source.weights(row, 0), source.weights.col_stride(), source.weights.cols()};
+    return {nullptr, 0, locations(source).cols()};
 }
 
 } // namespace detail

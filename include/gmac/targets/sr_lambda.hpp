@@ -43,8 +43,8 @@ void affine(strided<T> from, strided<T> to, std::size_t size, T shift, T scale) 
     V const add(shift);
     V const factor(scale);
     std::size_t i = 0;
-    if (from.stride == 1 && to.stride == 1)
-        for (; i + width <= size; i += width)
+    if (std::size_t const whole = size - size % width; from.stride == 1 && to.stride == 1)
+        for (; i < whole; i += width)
             xsimd::fma(factor, V::load_unaligned(from.data + i), add).store_unaligned(to.data + i);
     if (i == size)
         return;
@@ -62,23 +62,6 @@ void affine(strided<T> from, strided<T> to, std::size_t size, T shift, T scale) 
 /// How many environments go together: enough to write memory in long runs.
 inline constexpr std::size_t environments_at_once = 8;
 
-/// Some particles of a row, the words that choose their components, and the components.
-struct particle_list {
-    alignas(64) std::array<std::uint32_t, particles_at_once> words, components;
-    std::array<std::uint32_t, particles_at_once> particles;
-
-    /// to[particle] = shift + scale · from[component] for the first `count` particles.
-    template <std::floating_point T>
-    void put(std::size_t count, strided<T const> from, strided<T> to, T shift, T scale) const noexcept {
-        if (from.stride == 1 && to.stride == 1)
-            for (std::size_t i = 0; i < count; ++i)
-                to.data[particles[i]] = shift + scale * from.data[components[i]];
-        else
-            for (std::size_t i = 0; i < count; ++i)
-                to[particles[i]] = shift + scale * from[components[i]];
-    }
-};
-
 /// The backward pass of SR(λ), for a few environments at a time. The particles live in the output: those of step t are
 /// those of step t + 1, replaced in part, discounted, plus the reward.
 template <class T, class Source, class Targets>
@@ -94,22 +77,19 @@ public:
 
     /// At most `environments_at_once` environments from `first` on, a stream each.
     void operator()(std::size_t first, std::span<random_stream> streams) const noexcept {
-        std::array<word_buffer, environments_at_once> words;
-        for (std::size_t i = 0; i < streams.size(); ++i)
-            words[i].open(streams[i]);
+        std::array<replacement_events, environments_at_once> events;
         final_rows<T> final_row(rollout_, truncations_);
         for (std::size_t t = rollout_.steps(); t-- > 0;)
             for (std::size_t i = streams.size(); i-- > 0;)
-                step(t, first + i, final_row, words[i]);
-        for (std::size_t i = 0; i < streams.size(); ++i)
-            words[i].close();
+                step(t, first + i, final_row, streams[i], events[i]);
     }
 
 private:
     static constexpr bool from_samples = std::same_as<Source, sample_source<T>>;
     static constexpr bool gaussian = std::same_as<Targets, gaussian_particles<T>>;
 
-    void step(std::size_t t, std::size_t environment, final_rows<T>& final_row, word_buffer& words) const noexcept {
+    void step(std::size_t t, std::size_t environment, final_rows<T>& final_row, random_stream& stream,
+              replacement_events& events) const noexcept {
         std::size_t const all = rollout_.environments();
         std::size_t const row = t * all + environment;
         T const reward = rollout_.rewards(t, environment);
@@ -118,15 +98,15 @@ private:
             terminate(row, reward);
             break;
         case ending::truncated:
-            start(rollout_.state_rows() + final_row(t, environment), row, reward, words);
+            start(rollout_.state_rows() + final_row(t, environment), row, reward, stream);
             break;
         case ending::none:
             if (t + 1 == rollout_.steps() || lambda_ == 0.0) {
-                start(row + all, row, reward, words);
+                start(row + all, row, reward, stream);
             } else {
                 carry(row + all, row, reward);
                 if (lambda_ < 1.0)
-                    replace(row + all, row, reward, words);
+                    replace(row + all, row, reward, stream, events);
             }
         }
     }
@@ -155,73 +135,96 @@ private:
     }
 
     /// All particles are fresh ones of this state.
-    void start(std::size_t state, std::size_t row, T reward, word_buffer& words) const noexcept {
-        component_picker<T> const pick(weights_of(source_, state), locations(source_).cols());
-        particle_list list;
+    void start(std::size_t state, std::size_t row, T reward, random_stream& stream) const noexcept {
+        component_picker<T> const pick = picker(source_, state);
         std::size_t const count = particles();
-        std::uint32_t const offset = independent_ || from_samples ? 0u : words();
-        for (std::size_t first = 0; first < count; first += particles_at_once) {
-            std::size_t const here = (std::min)(particles_at_once, count - first);
+        std::uint32_t const offset = independent_ || from_samples ? 0u : stream();
+        std::array<std::uint32_t, chunk> positions;
+        word_chunk choices;
+        for (std::size_t first = 0; first < count; first += chunk) {
+            std::size_t const here = (std::min)(chunk, count - first);
             for (std::size_t i = 0; i < here; ++i)
-                list.particles[i] = static_cast<std::uint32_t>(first + i);
-            if (!independent_)
-                for (std::size_t i = 0; i < here; ++i)
-                    list.words[i] = offset + share(first + i, count);
-            renew(state, row, reward, list, here, pick, words);
+                positions[i] = static_cast<std::uint32_t>(first + i);
+            if (independent_ && !from_samples)
+                choices.draw(stream);
+            else
+                stratify(choices, offset, first, here, count);
+            renew(state, row, reward, 0, here, positions.data(), choices.words.data(), pick);
         }
     }
     /// Some particles are replaced by fresh ones of this state.
-    void replace(std::size_t state, std::size_t row, T reward, word_buffer& words) const noexcept {
-        component_picker<T> const pick(weights_of(source_, state), locations(source_).cols());
-        particle_list list;
+    void replace(std::size_t state, std::size_t row, T reward, random_stream& stream,
+                 replacement_events& events) const noexcept {
         std::size_t const count = particles();
         if (independent_) {
-            for (std::size_t i = gaps_(words); i < count;) {
-                std::size_t here = 0;
-                for (; i < count && here < particles_at_once; i += 1 + gaps_(words))
-                    list.particles[here++] = static_cast<std::uint32_t>(i);
-                renew(state, row, reward, list, here, pick, words);
-            }
+            events.next(static_cast<std::uint32_t>(count), gaps_, stream,
+                        [&](std::uint32_t first, std::size_t here, std::uint32_t const* positions,
+                            std::uint32_t const* words) {
+                            renew(state, row, reward, first, here, positions, words, picker(source_, state));
+                        });
             return;
         }
         // Places (j + u) / (1 − λ) for j = 0, 1, …: each particle holds one of them with probability 1 − λ.
         double const rate = 1.0 - lambda_;
         double const spacing = 1.0 / rate;
-        double const start = static_cast<double>(words()) * 0x1p-32;
-        double const places = std::ceil(static_cast<double>(count) * rate - start);
+        double const shift = static_cast<double>(stream()) * 0x1p-32;
+        double const places = std::ceil(static_cast<double>(count) * rate - shift);
+        std::uint32_t const offset = stream();
         std::size_t const replaced = places > 0.0 ? static_cast<std::size_t>(places) : 0;
-        std::uint32_t const offset = replaced == 0 || from_samples ? 0u : words();
-        for (std::size_t first = 0; first < replaced; first += particles_at_once) {
-            std::size_t const here = (std::min)(particles_at_once, replaced - first);
+        component_picker<T> const pick = picker(source_, state);
+        std::array<std::uint32_t, chunk> positions;
+        word_chunk choices;
+        for (std::size_t first = 0; first < replaced; first += chunk) {
+            std::size_t const here = (std::min)(chunk, replaced - first);
             for (std::size_t i = 0; i < here; ++i) {
-                double const place = (static_cast<double>(first + i) + start) * spacing;
-                list.particles[i] = static_cast<std::uint32_t>((std::min)(static_cast<std::size_t>(place), count - 1));
-                list.words[i] = offset + share(first + i, replaced);
+                double const place = (static_cast<double>(first + i) + shift) * spacing;
+                positions[i] = static_cast<std::uint32_t>((std::min)(static_cast<std::size_t>(place), count - 1));
             }
-            renew(state, row, reward, list, here, pick, words);
+            stratify(choices, offset, first, here, replaced);
+            renew(state, row, reward, 0, here, positions.data(), choices.words.data(), pick);
         }
     }
-    /// Gives the particles of the list fresh components: independent ones, or those that the list's words choose.
-    void renew(std::size_t state, std::size_t row, T reward, particle_list& list, std::size_t count,
-               component_picker<T> const& pick, word_buffer& words) const noexcept {
+    /// Words first … first + here − 1 of `count` that divide the range of words evenly.
+    static void stratify(word_chunk& choices, std::uint32_t offset, std::size_t first, std::size_t here,
+                         std::size_t count) noexcept {
+        std::uint32_t const share = static_cast<std::uint32_t>((std::uint64_t(1) << 32u) / count); // of one: 0, all
+        for (std::size_t i = 0; i < here; ++i)
+            choices.words[i] = offset + static_cast<std::uint32_t>(first + i) * share;
+    }
+    /// particle ← reward + discount · component, for particles positions − first and the components that words choose.
+    void renew(std::size_t state, std::size_t row, T reward, std::uint32_t first, std::size_t count,
+               std::uint32_t const* positions, std::uint32_t const* words,
+               component_picker<T> const& pick) const noexcept {
+        word_chunk chosen;
+        std::uint32_t* const components = chosen.words.data();
         if constexpr (from_samples)
             for (std::size_t i = 0; i < count; ++i)
-                list.components[i] = list.particles[i] % static_cast<std::uint32_t>(source_.values.cols());
+                components[i] = static_cast<std::uint32_t>((positions[i] - first) % source_.values.cols());
         else
-            pick(independent_ ? words.take(count) : list.words.data(), count, list.components.data());
-        list.put(count, strided<T const>(locations(source_), state), strided<T>(target_locations(), row), reward,
-                 discount_);
-        if constexpr (gaussian && requires { source_.deviations; })
-            list.put(count, strided<T const>(source_.deviations, state), strided<T>(targets_.deviations, row), T(0),
-                     discount_);
-        else if constexpr (gaussian)
+            pick(words, count, components);
+        strided<T const> const from(locations(source_), state);
+        strided<T> const to(target_locations(), row);
+        T const scale = discount_;
+        if constexpr (gaussian && requires { source_.deviations; }) {
+            strided<T const> const from_deviations(source_.deviations, state);
+            strided<T> const to_deviations(targets_.deviations, row);
+            if (from.stride == 1 && from_deviations.stride == 1 && to.stride == 1 && to_deviations.stride == 1)
+                for (std::size_t i = 0; i < count; ++i) {
+                    to.data[positions[i] - first] = reward + scale * from.data[components[i]];
+                    to_deviations.data[positions[i] - first] = scale * from_deviations.data[components[i]];
+                }
+            else
+                for (std::size_t i = 0; i < count; ++i) {
+                    to[positions[i] - first] = reward + scale * from[components[i]];
+                    to_deviations[positions[i] - first] = scale * from_deviations[components[i]];
+                }
+        } else {
             for (std::size_t i = 0; i < count; ++i)
-                targets_.deviations(row, list.particles[i]) = T(0);
-    }
-
-    /// part / whole of 2^32.
-    [[nodiscard]] static std::uint32_t share(std::size_t part, std::size_t whole) noexcept {
-        return static_cast<std::uint32_t>((static_cast<std::uint64_t>(part) << 32u) / whole);
+                to[positions[i] - first] = reward + scale * from[components[i]];
+            if constexpr (gaussian)
+                for (std::size_t i = 0; i < count; ++i)
+                    targets_.deviations(row, positions[i] - first) = T(0);
+        }
     }
 
     rollout_view<T> const& rollout_;
