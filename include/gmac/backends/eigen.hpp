@@ -1,72 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/backends/maps.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
+#include <gmac/nn/module.hpp>
+#include <gmac/nn/overlap.hpp>
 
 #include <Eigen/Core>
 
-#include <cmath>
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 
 namespace gmac::backends {
 
-/// Computes networks with Eigen. Models gmac::nn::backend.
+/// Computes networks with Eigen's matrix products. Models gmac::nn::backend.
+///
+/// Eigen packs both operands before it multiplies, on the stack up to EIGEN_STACK_ALLOCATION_LIMIT (128 KiB) and on the
+/// heap beyond. So that nothing is allocated, large products are cut into blocks whose packed operands fit that limit. An
+/// operand that is contiguous neither by rows nor by columns takes Eigen's slow product, coefficient by coefficient.
 template <std::floating_point T>
-struct eigen {
+struct eigen : maps<T> {
     using scalar = T;
 
+    /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is nn::transposed(view).
     static void product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
-        map(result).noalias() = map(left) * map(right);
+        check(left, right, result, "product");
+        multiply(left, right, result, false);
     }
+    /// result += left · right.
     static void product_add(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
-        map(result).noalias() += map(left) * map(right);
+        check(left, right, result, "product_add");
+        multiply(left, right, result, true);
     }
+    /// result = f(input · weight + bias), the bias [m] added to each row.
     static void affine(matrix_view<T const> input, matrix_view<T const> weight, vector_view<T const> bias,
                        nn::activation f, matrix_view<T> result) {
+        check(input, weight, result, "affine");
+        require_size(bias, result.cols(), "the bias", "affine");
         for (std::size_t i = 0; i < result.rows(); ++i)
             for (std::size_t j = 0; j < result.cols(); ++j)
                 result(i, j) = bias[j];
-        product_add(input, weight, result);
-        activate(f, result, result);
-    }
-    static void activate(nn::activation f, matrix_view<T const> input, matrix_view<T> result) {
-        for (std::size_t i = 0; i < result.rows(); ++i)
-            for (std::size_t j = 0; j < result.cols(); ++j) {
-                T const x = input(i, j);
-                result(i, j) = f == nn::activation::tanh ? std::tanh(x) : f == nn::activation::relu && x < 0 ? T(0) : x;
-            }
-    }
-    static void activate_backward(nn::activation f, matrix_view<T const> output, matrix_view<T const> output_gradient,
-                                  matrix_view<T> result) {
-        for (std::size_t i = 0; i < result.rows(); ++i)
-            for (std::size_t j = 0; j < result.cols(); ++j) {
-                T const y = output(i, j);
-                T const g = output_gradient(i, j);
-                result(i, j) = f == nn::activation::tanh              ? g * (T(1) - y * y)
-                               : f == nn::activation::relu && y <= T(0) ? T(0)
-                                                                        : g;
-            }
-    }
-    static void column_sums(matrix_view<T const> matrix, vector_view<T> result) {
-        for (std::size_t j = 0; j < matrix.cols(); ++j) {
-            result[j] = T(0);
-            for (std::size_t i = 0; i < matrix.rows(); ++i)
-                result[j] += matrix(i, j);
-        }
+        multiply(input, weight, result, true);
+        if (f != nn::activation::none)
+            maps<T>::activate(f, result, result);
     }
 
 private:
-    using strides = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
+    using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    using any_stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
     template <class U>
-    using matrix = std::conditional_t<std::is_const_v<U>, Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> const,
-                                      Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>>;
+    using matrix_of = std::conditional_t<std::is_const_v<U>, matrix const, matrix>;
+
+    // Rows and columns of a block, and its inner size: as many as fit the packing limit, and no more than the caches.
+    static constexpr std::size_t inner = 256;
+    static constexpr std::size_t outer =
+        (std::min)(std::size_t{EIGEN_STACK_ALLOCATION_LIMIT} / (inner * sizeof(T)), std::size_t{256});
+    static_assert(outer > 0, "EIGEN_STACK_ALLOCATION_LIMIT is too small for a product without allocation");
+
+    static void check(matrix_view<T const> const& left, matrix_view<T const> const& right, matrix_view<T> const& result,
+                      std::string_view where) {
+        require(left.rows() == result.rows() && right.cols() == result.cols() && left.cols() == right.rows(),
+                "{}: {} x {} times {} x {} does not give {} x {}", where, left.rows(), left.cols(), right.rows(),
+                right.cols(), result.rows(), result.cols());
+        nn::detail::require_no_overlap(result, left, where);
+        nn::detail::require_no_overlap(result, right, where);
+    }
+
+    static void multiply(matrix_view<T const> const& left, matrix_view<T const> const& right,
+                         matrix_view<T> const& result, bool accumulate) {
+        if (!accumulate)
+            for (std::size_t i = 0; i < result.rows(); ++i)
+                for (std::size_t j = 0; j < result.cols(); ++j)
+                    result(i, j) = T(0);
+        for (std::size_t k = 0; k < left.cols(); k += inner) {
+            std::size_t const depth = (std::min)(inner, left.cols() - k);
+            for (std::size_t j = 0; j < result.cols(); j += outer) {
+                std::size_t const cols = (std::min)(outer, result.cols() - j);
+                for (std::size_t i = 0; i < result.rows(); i += outer) {
+                    std::size_t const rows = (std::min)(outer, result.rows() - i);
+                    add_block(left.block(i, k, rows, depth), right.block(k, j, depth, cols),
+                              result.block(i, j, rows, cols));
+                }
+            }
+        }
+    }
+
+    static void add_block(matrix_view<T const> const& left, matrix_view<T const> const& right,
+                          matrix_view<T> const& result) {
+        if (result.row_contiguous())
+            add_to_rows(left, right, result);
+        else if (result.row_stride() == 1)
+            add_to_rows(nn::transposed(right), nn::transposed(left), nn::transposed(result));
+        else
+            coefficients(result).noalias() += coefficients(left).lazyProduct(coefficients(right));
+    }
+
+    static void add_to_rows(matrix_view<T const> const& left, matrix_view<T const> const& right,
+                            matrix_view<T> const& result) {
+        bool const left_rows = left.row_contiguous();
+        bool const right_rows = right.row_contiguous();
+        if ((!left_rows && left.row_stride() != 1) || (!right_rows && right.row_stride() != 1))
+            coefficients(result).noalias() += coefficients(left).lazyProduct(coefficients(right));
+        else if (left_rows && right_rows)
+            rows(result).noalias() += rows(left) * rows(right);
+        else if (left_rows)
+            rows(result).noalias() += rows(left) * rows(nn::transposed(right)).transpose();
+        else if (right_rows)
+            rows(result).noalias() += rows(nn::transposed(left)).transpose() * rows(right);
+        else
+            rows(result).noalias() += rows(nn::transposed(left)).transpose() * rows(nn::transposed(right)).transpose();
+    }
+
+    /// A view whose rows are contiguous.
     template <class U>
-    static Eigen::Map<matrix<U>, Eigen::Unaligned, strides> map(matrix_view<U> view) {
+    static Eigen::Map<matrix_of<U>, Eigen::Unaligned, Eigen::OuterStride<>> rows(matrix_view<U> const& view) {
         return {view.data(), static_cast<Eigen::Index>(view.rows()), static_cast<Eigen::Index>(view.cols()),
-                strides(view.col_stride(), view.row_stride())};
+                Eigen::OuterStride<>(view.row_stride())};
+    }
+    template <class U>
+    static Eigen::Map<matrix_of<U>, Eigen::Unaligned, any_stride> coefficients(matrix_view<U> const& view) {
+        return {view.data(), static_cast<Eigen::Index>(view.rows()), static_cast<Eigen::Index>(view.cols()),
+                any_stride(view.row_stride(), view.col_stride())};
     }
 };
 
