@@ -123,6 +123,8 @@ TEST_CASE("tensors must have the size of their shape and fill the data") {
                          "\"x\" has 4 bytes, but its shape and type need more than 4"));
     CHECK(test::contains(one("U8", "[2]", "[0,4]", "abcd"), "\"x\" has 4 bytes, but its shape and type need 2"));
     CHECK(test::contains(one("F64", "[2305843009213693952]", "[0,0]", ""), "need more than 0"));
+    // 8 (2^61 + 1) is 8 modulo 2^64, and 2^32 · 2^32 is 0.
+    CHECK(test::contains(one("F64", "[2305843009213693953]", "[0,8]", "12345678"), "need more than 8"));
     CHECK(test::contains(one("U8", "[4294967296,4294967296]", "[0,0]", ""), "need more than 0"));
     CHECK(test::contains(one("F16", "[2]", "[0,4]", "abcd"), "has the type \"F16\", but must have U8, I32"));
     CHECK(test::contains(one("U8", "[1]", "[5,4]", "abcd"), "lies in the bytes [5, 4), but must lie in [0, 4)"));

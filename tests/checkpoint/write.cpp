@@ -136,6 +136,7 @@ TEST_CASE("what a killed writer left is taken over, what a living one holds is n
     test::spit(folder / "checkpoint.safetensors.partial", std::string(5000, 'x'));
     CHECK(save(path, numbers).empty());
     CHECK(folder.files() == 1);
+    CHECK(gmac::read_checkpoint(path).state.bytes() == 80); // nothing of the longer leftover is in it
     auto const old = test::slurp(path);
 
     {
@@ -144,6 +145,18 @@ TEST_CASE("what a killed writer left is taken over, what a living one holds is n
     }
     CHECK(test::slurp(path) == old);
     CHECK(folder.files() == 1);
+}
+
+TEST_CASE("an open file is told from another one that took its name") {
+    test::scratch_folder const folder;
+    test::spit(folder / "a", "");
+    gmac::detail::descriptor const file(::open((folder / "a").c_str(), O_RDONLY | O_CLOEXEC));
+    CHECK(gmac::detail::is_at(file.get(), folder / "a"));
+    std::filesystem::rename(folder / "a", folder / "b");
+    CHECK_FALSE(gmac::detail::is_at(file.get(), folder / "a"));
+    CHECK(gmac::detail::is_at(file.get(), folder / "b"));
+    test::spit(folder / "a", "");
+    CHECK_FALSE(gmac::detail::is_at(file.get(), folder / "a"));
 }
 
 TEST_CASE("threads that write one checkpoint at the same time leave a whole one") {

@@ -84,6 +84,14 @@ private:
     return folder.empty() ? std::filesystem::path(".") : folder;
 }
 
+/// The open file is still the one of this name.
+[[nodiscard]] inline bool is_at(int file, std::filesystem::path const& path) noexcept {
+    struct stat opened {};
+    struct stat named {};
+    return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
+}
+
 /// `path` with ".partial" behind it, open and locked, so that two writers of one file do not mix. Unless it was
 /// renamed to `path`, it is gone when this object is; only SIGKILL or a crash leaves one behind, which the next
 /// writer takes over.
@@ -100,10 +108,7 @@ public:
                 file_.close();
                 fail("cannot write {}: another writer is at it now", target_.string());
             }
-            struct stat opened {};
-            struct stat named {};
-            if (::fstat(file_.get(), &opened) != 0 || ::stat(path_.c_str(), &named) != 0 ||
-                opened.st_ino != named.st_ino || opened.st_dev != named.st_dev)
+            if (!is_at(file_.get(), path_))
                 file_.close();
         }
         require(file_.open(), "cannot write {}: other writers keep replacing it", target_.string());
