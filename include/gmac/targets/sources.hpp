@@ -3,6 +3,7 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
 
 #include <array>
@@ -196,6 +197,24 @@ void require_distributions(Source const& source, std::size_t first_row, std::siz
     if constexpr (requires { source.weights; })
         if (source.weights.data() != nullptr)
             require_weights(source.weights, first_row, rows, where);
+}
+
+/// Throws gmac::error if the targets share memory with the distributions they are made from.
+template <class Source, class Targets>
+void require_apart(Source const& source, Targets const& targets, std::string_view where) {
+    auto const apart = [&](auto const& read) {
+        bool shared = targets.weighted() && may_overlap(targets.weights, read);
+        if constexpr (requires { targets.deviations; })
+            shared = shared || may_overlap(targets.means, read) || may_overlap(targets.deviations, read);
+        else
+            shared = shared || may_overlap(targets.values, read);
+        require(!shared, "{}: the targets overlap the value distributions in memory", where);
+    };
+    apart(locations(source));
+    if constexpr (requires { source.deviations; })
+        apart(source.deviations);
+    if constexpr (requires { source.weights; })
+        apart(source.weights);
 }
 
 /// Chooses components of a row: the inverse of their cumulative weights at random words, of which it uses the upper 24

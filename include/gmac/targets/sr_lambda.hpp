@@ -3,14 +3,13 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
-#include <gmac/core/lanes.hpp>
-#include <gmac/core/overlap.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/targets/particles.hpp>
 #include <gmac/targets/replacement.hpp>
 #include <gmac/targets/rollout_view.hpp>
 #include <gmac/targets/sources.hpp>
+#include <gmac/targets/strided.hpp>
 
 #include <algorithm>
 #include <array>
@@ -23,41 +22,6 @@
 namespace gmac::targets {
 
 namespace detail {
-
-/// A row of particles or components. Small enough to stay in registers, which compilers do not manage for views.
-template <class T>
-struct strided {
-    T* data;
-    std::ptrdiff_t stride;
-
-    strided(matrix_view<T> const& matrix, std::size_t row) noexcept
-        : data(matrix.data() + static_cast<std::ptrdiff_t>(row) * matrix.row_stride()), stride(matrix.col_stride()) {}
-    T& operator[](std::size_t i) const noexcept { return data[static_cast<std::ptrdiff_t>(i) * stride]; }
-};
-
-/// to = shift + scale · from, with the same rounding for every stride and length.
-template <std::floating_point T>
-void affine(strided<T> from, strided<T> to, std::size_t size, T shift, T scale) noexcept {
-    using V = lanes::widest<T>;
-    constexpr std::size_t width = V::size;
-    V const add(shift);
-    V const factor(scale);
-    std::size_t i = 0;
-    if (std::size_t const whole = size - size % width; from.stride == 1 && to.stride == 1)
-        for (; i < whole; i += width)
-            xsimd::fma(factor, V::load_unaligned(from.data + i), add).store_unaligned(to.data + i);
-    if (i == size)
-        return;
-    alignas(64) std::array<T, width> part{};
-    for (; i < size; i += width) {
-        std::size_t const count = (std::min)(width, size - i);
-        for (std::size_t lane = 0; lane < count; ++lane)
-            part[lane] = from[i + lane];
-        xsimd::fma(factor, V::load_aligned(part.data()), add).store_aligned(part.data());
-        for (std::size_t lane = 0; lane < count; ++lane)
-            to[i + lane] = part[lane];
-    }
-}
 
 /// How many environments go together: enough to write memory in long runs.
 inline constexpr std::size_t environments_at_once = 8;
@@ -346,25 +310,8 @@ private:
         require(!targets.weighted(), "sr_lambda: the targets have weights, but its particles are equally likely");
         detail::sr_pass<T, Source, Targets> pass(rollout, source, targets, discount, lambda, replacement);
         detail::require_source(source, rollout.state_rows() + pass.truncations(), "sr_lambda");
-        require_apart(source, targets);
+        detail::require_apart(source, targets, "sr_lambda");
         return pass;
-    }
-
-    template <class Source, class Targets>
-    static void require_apart(Source const& source, Targets const& targets) {
-        auto const apart = [&](auto const& read) {
-            bool shared = false;
-            if constexpr (requires { targets.deviations; })
-                shared = may_overlap(targets.means, read) || may_overlap(targets.deviations, read);
-            else
-                shared = may_overlap(targets.values, read);
-            require(!shared, "sr_lambda: the targets overlap the value distributions in memory");
-        };
-        apart(detail::locations(source));
-        if constexpr (requires { source.deviations; })
-            apart(source.deviations);
-        if constexpr (requires { source.weights; })
-            apart(source.weights);
     }
 };
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/view.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+
+namespace gmac::targets::detail {
+
+/// A row of particles or components. Small enough to stay in registers, which compilers do not manage for views.
+template <class T>
+struct strided {
+    T* data;
+    std::ptrdiff_t stride;
+
+    strided(matrix_view<T> const& matrix, std::size_t row) noexcept
+        : data(matrix.data() + static_cast<std::ptrdiff_t>(row) * matrix.row_stride()), stride(matrix.col_stride()) {}
+    T& operator[](std::size_t i) const noexcept { return data[static_cast<std::ptrdiff_t>(i) * stride]; }
+    /// Without its first elements.
+    [[nodiscard]] strided from(std::size_t first) const noexcept {
+        strided rest = *this;
+        rest.data += static_cast<std::ptrdiff_t>(first) * stride;
+        return rest;
+    }
+};
+
+/// to = shift + scale · from, with the same rounding for every stride and length.
+template <std::floating_point T>
+void affine(strided<T> from, strided<T> to, std::size_t size, T shift, T scale) noexcept {
+    using V = lanes::widest<T>;
+    constexpr std::size_t width = V::size;
+    V const add(shift);
+    V const factor(scale);
+    std::size_t i = 0;
+    if (std::size_t const whole = size - size % width; from.stride == 1 && to.stride == 1)
+        for (; i < whole; i += width)
+            xsimd::fma(factor, V::load_unaligned(from.data + i), add).store_unaligned(to.data + i);
+    if (i == size)
+        return;
+    alignas(64) std::array<T, width> part{};
+    for (; i < size; i += width) {
+        std::size_t const count = (std::min)(width, size - i);
+        for (std::size_t lane = 0; lane < count; ++lane)
+            part[lane] = from[i + lane];
+        xsimd::fma(factor, V::load_aligned(part.data()), add).store_aligned(part.data());
+        for (std::size_t lane = 0; lane < count; ++lane)
+            to[i + lane] = part[lane];
+    }
+}
+
+} // namespace gmac::targets::detail
