@@ -104,7 +104,7 @@ TEST_CASE("a discrete action outside the space is refused before anything moves"
     b.step(batch);
     auto const refused = [&](float action) {
         b.actions[1] = action;
-        std::string const message = message_of([&] { b.step(batch); });
+        std::string message = message_of([&] { b.step(batch); });
         b.actions[1] = 0.0f;
         return message;
     };
