@@ -28,32 +28,35 @@ struct expectile {
     /// weights of a state are negative, not numbers or do not sum to one.
     template <class Head, class Outputs, class Targets>
     [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
-        return detail::evaluate_quantiles<void, false>(*this, head, outputs, targets, detail::no_gradient{});
+        detail::no_workspace none;
+        return detail::evaluate_quantiles<void, false>(*this, head, outputs, targets, detail::no_gradient{}, none);
     }
 
     /// Also writes the gradient with respect to the raw outputs, in the same pass. Throws too if the gradient overlaps
     /// an argument in memory.
     template <class Head, class Outputs, class Targets, class Gradient>
     auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient) const {
-        return detail::evaluate_quantiles<void, true>(*this, head, outputs, targets, as_matrix(gradient));
+        detail::no_workspace none;
+        return detail::evaluate_quantiles<void, true>(*this, head, outputs, targets, as_matrix(gradient), none);
     }
 
     /// The same with a lane type of the caller's choice, whose scalar is that of the views.
     template <class V, class Head, class Outputs, class Targets, class Gradient>
     auto value_and_gradient_in_lanes(Head const& head, Outputs&& outputs, Targets const& targets,
                                      Gradient&& gradient) const {
-        return detail::evaluate_quantiles<V, true>(*this, head, outputs, targets, as_matrix(gradient));
+        detail::no_workspace none;
+        return detail::evaluate_quantiles<V, true>(*this, head, outputs, targets, as_matrix(gradient), none);
     }
 
     void check() const noexcept {}
 
-    /// The losses of `count` states from `first` on, and their gradient over the number of states.
+    /// The mean over the states, after the checks; part of the protocol with detail::evaluate_quantiles.
     template <bool WithGradient, class V, class T>
-    [[nodiscard]] V block(quantile_outputs<T const> const& predicted, targets::dirac_particles<T const> const& targets,
-                          matrix_view<T> const& gradient, std::size_t first, std::size_t count) const {
+    [[nodiscard]] T mean(quantile_outputs<T const> const& predicted, targets::dirac_particles<T const> const& targets,
+                         matrix_view<T> const& gradient, detail::no_workspace&) const {
         double const weight = targets.weighted() ? 1.0 : 1.0 / static_cast<double>(targets.particles());
         return detail::quantile_pairs<WithGradient>(detail::squared_pair<V>{}, predicted, targets, gradient, weight,
-                                                    -2.0 * weight / static_cast<double>(predicted.rows()), first, count);
+                                                    -2.0 * weight / static_cast<double>(predicted.rows()));
     }
 };
 

@@ -5,8 +5,11 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/quantile_pairs.hpp>
+#include <gmac/losses/detail/quantile_rows.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
+#include <gmac/losses/detail/sample_plan.hpp>
 #include <gmac/losses/sample_algorithm.hpp>
+#include <gmac/losses/sample_workspace.hpp>
 #include <gmac/targets/kind.hpp>
 #include <gmac/targets/particles.hpp>
 
@@ -37,21 +40,35 @@ struct huber_quantile {
     /// fraction is not in [0, 1], or the weights of a state are negative, not numbers or do not sum to one.
     template <class Head, class Outputs, class Targets>
     [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
-        return detail::evaluate_quantiles<void, false>(*this, head, outputs, targets, detail::no_gradient{});
+        detail::no_workspace none;
+        return detail::evaluate_quantiles<void, false>(*this, head, outputs, targets, detail::no_gradient{}, none);
+    }
+    /// The same with memory for more particles than the stack has room for.
+    template <class Head, class Outputs, class Targets, class T>
+    [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets,
+                             sample_workspace<T>& workspace) const {
+        return detail::evaluate_quantiles<void, false>(*this, head, outputs, targets, detail::no_gradient{}, workspace);
     }
 
     /// Also writes the gradient with respect to the raw outputs, in the same pass. Throws too if the gradient overlaps
     /// an argument in memory.
     template <class Head, class Outputs, class Targets, class Gradient>
     auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient) const {
-        return detail::evaluate_quantiles<void, true>(*this, head, outputs, targets, as_matrix(gradient));
+        detail::no_workspace none;
+        return detail::evaluate_quantiles<void, true>(*this, head, outputs, targets, as_matrix(gradient), none);
+    }
+    template <class Head, class Outputs, class Targets, class Gradient, class T>
+    auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient,
+                            sample_workspace<T>& workspace) const {
+        return detail::evaluate_quantiles<void, true>(*this, head, outputs, targets, as_matrix(gradient), workspace);
     }
 
     /// The same with a lane type of the caller's choice, whose scalar is that of the views.
     template <class V, class Head, class Outputs, class Targets, class Gradient>
     auto value_and_gradient_in_lanes(Head const& head, Outputs&& outputs, Targets const& targets,
                                      Gradient&& gradient) const {
-        return detail::evaluate_quantiles<V, true>(*this, head, outputs, targets, as_matrix(gradient));
+        detail::no_workspace none;
+        return detail::evaluate_quantiles<V, true>(*this, head, outputs, targets, as_matrix(gradient), none);
     }
 
     void check() const {
@@ -59,19 +76,58 @@ struct huber_quantile {
                 "huber_quantile: kappa is {}, but must be finite and not negative", kappa);
     }
 
-    /// The losses of `count` states from `first` on, and their gradient over `share`, the number of states.
-    template <bool WithGradient, class V, class T>
-    [[nodiscard]] V block(quantile_outputs<T const> const& predicted, targets::dirac_particles<T const> const& targets,
-                          matrix_view<T> const& gradient, std::size_t first, std::size_t count) const {
+    /// The mean over the states, after the checks; part of the protocol with detail::evaluate_quantiles.
+    template <bool WithGradient, class V, class T, class Workspace>
+    [[nodiscard]] T mean(quantile_outputs<T const> const& predicted, targets::dirac_particles<T const> const& targets,
+                         matrix_view<T> const& gradient, [[maybe_unused]] Workspace& workspace) const {
+        constexpr bool has_workspace = std::same_as<Workspace, sample_workspace<T>>;
+        bool fits = false;
+        if constexpr (has_workspace)
+            fits = workspace.fits(predicted.quantiles(), targets.particles());
+        auto const kernel = detail::plan_quantiles<V>(algorithm, predicted.quantiles(), targets.particles(), fits, name);
+
         double const weight = targets.weighted() ? 1.0 : 1.0 / static_cast<double>(targets.particles());
         double const states = static_cast<double>(predicted.rows());
-        // Below this, κ δ leaves the range of T for the smallest δ that κ could still be told from zero by.
+        // Below this, products of κ and δ leave the range of T before κ could be told from zero beside δ.
         constexpr double negligible = std::same_as<T, float> ? 1e-31 : 1e-292;
-        if (kappa < negligible)
+        double const threshold = kappa < negligible ? 0.0 : kappa;
+        if constexpr (detail::radix_sortable<T>) {
+            if (kernel == detail::sample_kernel::rows) {
+                if constexpr (has_workspace)
+                    if (fits)
+                        return by_rows<WithGradient>(predicted, targets, gradient, threshold, weight,
+                                                     workspace.for_quantiles());
+                return on_stack<WithGradient>(predicted, targets, gradient, threshold, weight);
+            }
+        }
+        if (threshold == 0.0)
             return detail::quantile_pairs<WithGradient>(detail::absolute_pair<V>{}, predicted, targets, gradient, weight,
-                                                        -weight / states, first, count);
+                                                        -weight / states);
         return detail::quantile_pairs<WithGradient>(detail::huber_pair<V>{kappa}, predicted, targets, gradient,
-                                                    weight / kappa, -weight / kappa / states, first, count);
+                                                    weight / kappa, -weight / kappa / states);
+    }
+
+private:
+    // Not inlined, so that only calls that sort take so much of the stack.
+    template <bool WithGradient, class T>
+    [[gnu::noinline]] static T on_stack(quantile_outputs<T const> const& predicted,
+                                        targets::dirac_particles<T const> const& targets,
+                                        matrix_view<T> const& gradient, double threshold, double weight) {
+        detail::quantile_stack<T, detail::most_particles_on_stack> stack;
+        return by_rows<WithGradient>(predicted, targets, gradient, threshold, weight, stack.memory());
+    }
+
+    template <bool WithGradient, class T>
+    static T by_rows(quantile_outputs<T const> const& predicted, targets::dirac_particles<T const> const& targets,
+                     matrix_view<T> const& gradient, double threshold, double weight,
+                     detail::quantile_memory<T> const& memory) {
+        double const slope_factor = weight / static_cast<double>(predicted.rows());
+        return detail::mean_over_states<T, T>(predicted.rows(), [&](std::size_t state, std::size_t) {
+            return detail::quantiles_of_row<WithGradient>(
+                predicted.values.row(state), predicted.fractions.row(state), targets.values.row(state),
+                detail::row_of(targets.weights, state), detail::row_of(gradient, state), threshold, weight, slope_factor,
+                memory);
+        });
     }
 };
 

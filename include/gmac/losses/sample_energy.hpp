@@ -5,11 +5,17 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/energy_pairs.hpp>
+#include <gmac/losses/detail/energy_lanes.hpp>
+#include <gmac/losses/detail/energy_rows.hpp>
+#include <gmac/losses/detail/energy_sweep.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
+#include <gmac/losses/detail/sample_plan.hpp>
 #include <gmac/losses/sample_algorithm.hpp>
+#include <gmac/losses/sample_workspace.hpp>
 #include <gmac/targets/kind.hpp>
 #include <gmac/targets/particles.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
@@ -25,8 +31,7 @@ enum class energy_statistic {
 /// The energy distance between N samples x of the prediction and m target particles y (Section 3.2 of the paper),
 ///     2/(N m) Σ_ij |x_i − y_j| − 1/N² Σ_ik |x_i − x_k| [− 1/m² Σ_jl |y_j − y_l|],
 /// the mean over the states. Weights of the targets take the place of 1/m. With the U-statistic the sums of samples with
-/// themselves have 1/(N (N − 1)) instead of 1/N², and 1 − Σ_j v_j² more under the weights of the targets (for equal weights
-/// 1/(m (m − 1))). The last term does not depend on the prediction and is left out unless `target_term` is set.
+/// themselves have 1/(N (N − 1)) and 1/(m (m − 1)) in place of 1/N² and 1/m². The last term does not depend on the prediction and is left out unless `target_term` is set.
 /// Where two points are equal, |x − y| has slope 0: the middle of its subgradients.
 ///
 /// Outputs are those of heads::dirac [B, N] or gmac::quantile_outputs, targets are targets::dirac_particles [B, m] with any
@@ -40,30 +45,45 @@ struct sample_energy {
     sample_algorithm algorithm = sample_algorithm::automatic;
 
     /// Throws gmac::error if the shapes do not fit, the batch or the targets are empty, the weights of a state are
-    /// negative, not numbers or do not sum to one, or the U-statistic has fewer than two samples (or target particles, if
-    /// their term is asked for).
+    /// negative, not numbers or do not sum to one, or the U-statistic has fewer than two samples (or, if their term is
+    /// asked for, fewer than two target particles or weights).
     template <class Head, class Outputs, class Targets>
     [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
-        return evaluate<void, false>(head, outputs, targets, nullptr);
+        detail::no_workspace none;
+        return evaluate<void, false>(head, outputs, targets, detail::no_gradient{}, none);
+    }
+    /// The same with memory for more points than the stack has room for.
+    template <class Head, class Outputs, class Targets, class T>
+    [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets,
+                             sample_workspace<T>& workspace) const {
+        return evaluate<void, false>(head, outputs, targets, detail::no_gradient{}, workspace);
     }
 
     /// Also writes the gradient with respect to the raw outputs, in the same pass. Throws too if the gradient overlaps
     /// an argument in memory.
     template <class Head, class Outputs, class Targets, class Gradient>
     auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient) const {
-        return evaluate<void, true>(head, outputs, targets, as_matrix(gradient));
+        detail::no_workspace none;
+        return evaluate<void, true>(head, outputs, targets, as_matrix(gradient), none);
+    }
+    template <class Head, class Outputs, class Targets, class Gradient, class T>
+    auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient,
+                            sample_workspace<T>& workspace) const {
+        return evaluate<void, true>(head, outputs, targets, as_matrix(gradient), workspace);
     }
 
     /// The same with a lane type of the caller's choice, whose scalar is that of the views.
     template <class V, class Head, class Outputs, class Targets, class Gradient>
     auto value_and_gradient_in_lanes(Head const& head, Outputs&& outputs, Targets const& targets,
                                      Gradient&& gradient) const {
-        return evaluate<V, true>(head, outputs, targets, as_matrix(gradient));
+        detail::no_workspace none;
+        return evaluate<V, true>(head, outputs, targets, as_matrix(gradient), none);
     }
 
 private:
-    template <class Lanes, bool WithGradient, class Head, class Outputs, class Targets, class Gradient>
-    auto evaluate(Head const& head, Outputs& outputs, Targets const& targets, Gradient const& gradient) const {
+    template <class Lanes, bool WithGradient, class Head, class Outputs, class Targets, class Gradient, class Workspace>
+    auto evaluate(Head const& head, Outputs& outputs, Targets const& targets, Gradient const& gradient,
+                  Workspace& workspace) const {
         static_assert(sample_head<Head>, "sample_energy compares samples, which the head does not give: it fits heads::dirac "
                                          "and heads::implicit_quantile; use a loss that fits the head");
         static_assert(detail::are_dirac_particles<Targets>,
@@ -79,36 +99,82 @@ private:
                 to = gradient;
                 detail::require_gradient(to, samples, wanted, name);
             }
-            return wanted.weighted() ? sum<V, WithGradient, true>(samples, wanted, to)
-                                     : sum<V, WithGradient, false>(samples, wanted, to);
+            return wanted.weighted() ? mean<V, WithGradient, true>(samples, wanted, to, workspace)
+                                     : mean<V, WithGradient, false>(samples, wanted, to, workspace);
         } else {
             return 0.0;
         }
     }
 
-    template <class V, bool WithGradient, bool Weighted, class T>
-    T sum(matrix_view<T const> const& samples, targets::dirac_particles<T const> const& targets,
-          matrix_view<T> const& gradient) const {
-        auto const factors = terms(samples, targets);
+    template <class V, bool WithGradient, bool Weighted, class T, class Workspace>
+    T mean(matrix_view<T const> const& samples, targets::dirac_particles<T const> const& targets,
+           matrix_view<T> const& gradient, [[maybe_unused]] Workspace& workspace) const {
+        constexpr bool has_workspace = std::same_as<Workspace, sample_workspace<T>>;
+        bool fits = false;
+        if constexpr (has_workspace)
+            fits = workspace.fits(samples.cols(), targets.particles());
+        detail::energy_terms const terms = make_terms(samples.rows(), samples.cols(), targets.particles(), Weighted);
+        auto const kernel =
+            detail::plan_energy<V>(algorithm, samples.cols(), targets.particles(), target_term, fits, name);
+        if constexpr (detail::radix_sortable<T>) {
+            if (kernel == detail::sample_kernel::rows) {
+                if constexpr (has_workspace)
+                    if (fits)
+                        return by_rows<WithGradient, Weighted>(samples, targets, gradient, terms, workspace.for_energy());
+                return on_stack<WithGradient, Weighted>(samples, targets, gradient, terms);
+            }
+        }
+        if (kernel == detail::sample_kernel::lanes)
+            return in_lanes<V, WithGradient, Weighted>(samples, targets, gradient, terms);
         return detail::mean_over_states<V, T>(samples.rows(), [&](std::size_t first, std::size_t count) {
-            return detail::energy_pairs<WithGradient, Weighted, V>(samples, targets, gradient, factors, first, count);
+            return detail::energy_pairs<WithGradient, Weighted, V>(samples, targets, gradient, terms, first, count);
         });
     }
 
-    template <class T>
-    [[nodiscard]] detail::energy_factors terms(matrix_view<T const> const& samples,
-                                               targets::dirac_particles<T const> const& targets) const {
-        auto const n = static_cast<double>(samples.cols());
-        auto const m = static_cast<double>(targets.particles());
+    [[nodiscard]] detail::energy_terms make_terms(std::size_t states, std::size_t samples, std::size_t particles,
+                                                  bool weighted) const {
         bool const unbiased = statistic == energy_statistic::u;
-        require(!unbiased || samples.cols() > 1, "sample_energy: the U-statistic needs at least two samples, but there is "
-                                                 "one");
-        require(!unbiased || !target_term || targets.particles() > 1,
+        require(!unbiased || samples > 1,
+                "sample_energy: the U-statistic needs at least two samples, but the head gives one");
+        require(!unbiased || !target_term || particles > 1,
                 "sample_energy: the U-statistic of the targets needs at least two particles, but there is one");
-        double const self_pairs = n * (unbiased ? n - 1.0 : n);
-        double const target_pairs = targets.weighted() ? 1.0 : m * (unbiased ? m - 1.0 : m);
-        return {2.0 / (targets.weighted() ? n : n * m), 1.0 / self_pairs, target_term ? 1.0 / target_pairs : 0.0,
-                static_cast<double>(samples.rows())};
+        require(!unbiased || !target_term || !weighted,
+                "sample_energy: the U-statistic of the targets needs particles without weights");
+        auto const n = static_cast<double>(samples);
+        auto const m = static_cast<double>(particles);
+        return {.self = unbiased ? n / (n - 1.0) : 1.0,
+                .target = !target_term ? 0.0 : unbiased ? m / (m - 1.0) : 1.0,
+                .sample_weight = 1.0 / n,
+                .target_weight = 1.0 / m,
+                .states = static_cast<double>(states)};
+    }
+
+    // These two are not inlined, so that only calls that sort take so much of the stack.
+    template <class V, bool WithGradient, bool Weighted, class T>
+    [[gnu::noinline]] static T in_lanes(matrix_view<T const> const& samples,
+                                        targets::dirac_particles<T const> const& targets,
+                                        matrix_view<T> const& gradient, detail::energy_terms const& terms) {
+        return detail::mean_over_states<V, T>(samples.rows(), [&](std::size_t first, std::size_t count) {
+            return detail::energy_in_lanes<WithGradient, Weighted, V>(samples, targets, gradient, terms, first, count);
+        });
+    }
+    template <bool WithGradient, bool Weighted, class T>
+    [[gnu::noinline]] static T on_stack(matrix_view<T const> const& samples,
+                                        targets::dirac_particles<T const> const& targets,
+                                        matrix_view<T> const& gradient, detail::energy_terms const& terms) {
+        detail::row_stack<T, detail::most_points_on_stack> stack;
+        return by_rows<WithGradient, Weighted>(samples, targets, gradient, terms, stack.memory());
+    }
+
+    template <bool WithGradient, bool Weighted, class T>
+    static T by_rows(matrix_view<T const> const& samples, targets::dirac_particles<T const> const& targets,
+                     matrix_view<T> const& gradient, detail::energy_terms const& terms,
+                     detail::row_memory<T> const& memory) {
+        return detail::mean_over_states<T, T>(samples.rows(), [&](std::size_t state, std::size_t) {
+            return detail::energy_of_row<WithGradient, Weighted>(samples.row(state), targets.values.row(state),
+                                                                 detail::row_of(targets.weights, state),
+                                                                 detail::row_of(gradient, state), terms, memory);
+        });
     }
 };
 

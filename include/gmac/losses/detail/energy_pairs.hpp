@@ -5,6 +5,7 @@
 #include <gmac/core/special.hpp>
 #include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/losses/detail/energy_sweep.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <algorithm>
@@ -13,16 +14,6 @@
 
 /// The sample energy as sums over pairs, over a lane type V whose lanes are states.
 namespace gmac::losses::detail {
-
-/// What the terms of a sample energy weigh:
-///     cross Σ_ij v_j |x_i − y_j| − self Σ_ik |x_i − x_k| − target Σ_jl v_j v_l |y_j − y_l|
-/// with v_j = 1 if the targets have no weights. The gradient is over `states`.
-struct energy_factors {
-    double cross;
-    double self;
-    double target;
-    double states;
-};
 
 /// Sums over some points for one sample.
 template <class V>
@@ -113,9 +104,11 @@ template <bool Weighted, class V, class T>
 /// The energy of one block of states by pairs. Works in tiles of fixed size, so any number of samples will do.
 template <bool WithGradient, bool Weighted, class V, class T>
 [[nodiscard]] V energy_pairs(matrix_view<T const> const& samples, targets::dirac_particles<T const> const& targets,
-                             matrix_view<T> const& gradient, energy_factors const& factors, std::size_t first,
+                             matrix_view<T> const& gradient, energy_terms const& terms, std::size_t first,
                              std::size_t count) noexcept {
     constexpr std::size_t tile = 32;
+    double const cross_factor = 2.0 * terms.sample_weight * (Weighted ? 1.0 : terms.target_weight);
+    double const self_factor = terms.self * terms.sample_weight * terms.sample_weight;
     std::array<V, tile> x;
     std::array<distance_sums<V>, tile> cross, self;
     V cross_total = lanes::constant<V>(0.0);
@@ -133,16 +126,18 @@ template <bool WithGradient, bool Weighted, class V, class T>
             self_total = self_total + self[r].distance;
         }
         if constexpr (WithGradient) {
-            V const cross_slope = lanes::constant<V>(factors.cross / factors.states);
-            V const self_slope = lanes::constant<V>(2.0 * factors.self / factors.states);
+            V const cross_slope = lanes::constant<V>(cross_factor / terms.states);
+            V const self_slope = lanes::constant<V>(2.0 * self_factor / terms.states);
             for (std::size_t r = 0; r < rows; ++r)
                 x[r] = cross[r].sign * cross_slope - self[r].sign * self_slope;
             lanes::write_columns<V>(x.data(), gradient, first, i, rows, count);
         }
     }
-    V energy = cross_total * lanes::constant<V>(factors.cross) - self_total * lanes::constant<V>(factors.self);
-    if (factors.target != 0.0)
-        energy = energy - sum_target_distances<Weighted, V>(targets, first, count) * lanes::constant<V>(factors.target);
+    V energy = cross_total * lanes::constant<V>(cross_factor) - self_total * lanes::constant<V>(self_factor);
+    if (terms.target != 0.0) {
+        double const factor = terms.target * (Weighted ? 1.0 : terms.target_weight * terms.target_weight);
+        energy = energy - sum_target_distances<Weighted, V>(targets, first, count) * lanes::constant<V>(factor);
+    }
     return energy;
 }
 

@@ -156,47 +156,17 @@ template <bool WithGradient, bool Weighted, class V, class T, class Pair>
     return total * lanes::constant<V>(value_factor);
 }
 
+/// The mean over the states by pairs: `value_factor` Σ_i Σ_j w_j a f(δ), and the gradient `slope_factor` Σ_j w_j a g(δ).
 template <bool WithGradient, template <class> class Pair, class V, class T>
-[[nodiscard]] V quantile_pairs(Pair<V> const& pair, quantile_outputs<T const> const& predicted,
+[[nodiscard]] T quantile_pairs(Pair<V> const& pair, quantile_outputs<T const> const& predicted,
                                targets::dirac_particles<T const> const& targets, matrix_view<T> const& gradient,
-                               double value_factor, double slope_factor, std::size_t first, std::size_t count) {
-    if (targets.weighted())
-        return sum_quantile_pairs<WithGradient, true, V>(pair, predicted, targets, gradient, value_factor, slope_factor,
-                                                         first, count);
-    return sum_quantile_pairs<WithGradient, false, V>(pair, predicted, targets, gradient, value_factor, slope_factor,
-                                                      first, count);
-}
-
-struct no_gradient {};
-
-/// What every loss on quantiles does around its kernel: the checks, and the loop over the states.
-template <class Lanes, bool WithGradient, class Loss, class Head, class Outputs, class Targets, class Gradient>
-auto evaluate_quantiles(Loss const& loss, Head const& head, Outputs& outputs, Targets const& targets,
-                        Gradient const& gradient) {
-    static_assert(quantile_head<Head>, "this loss learns quantiles, which the head does not predict: it fits heads::dirac "
-                                       "and heads::implicit_quantile; use a loss that fits the head");
-    static_assert(are_dirac_particles<Targets>, "this loss compares samples: its targets are targets::dirac_particles");
-    if constexpr (quantile_head<Head> && are_dirac_particles<Targets>) {
-        auto const predicted = head.quantiles(outputs);
-        using T = typename decltype(predicted)::value_type;
-        using V = std::conditional_t<std::is_void_v<Lanes>, lanes::lane_for_t<T>, Lanes>;
-        targets::dirac_particles<T const> const wanted = targets;
-        loss.check();
-        require_samples(predicted.values, wanted, Loss::name);
-        require_fractions(predicted.fractions, Loss::name);
-        matrix_view<T> to;
-        if constexpr (WithGradient) {
-            to = gradient;
-            require_gradient(to, predicted.values, wanted, Loss::name);
-            require(!may_overlap(to, predicted.fractions),
-                    "{}: the gradient overlaps the fractions in memory, but must have memory of its own", Loss::name);
-        }
-        return mean_over_states<V, T>(predicted.rows(), [&](std::size_t first, std::size_t count) {
-            return loss.template block<WithGradient, V>(predicted, wanted, to, first, count);
-        });
-    } else {
-        return 0.0;
-    }
+                               double value_factor, double slope_factor) {
+    return mean_over_states<V, T>(predicted.rows(), [&](std::size_t first, std::size_t count) {
+        return targets.weighted() ? sum_quantile_pairs<WithGradient, true, V>(pair, predicted, targets, gradient,
+                                                                              value_factor, slope_factor, first, count)
+                                  : sum_quantile_pairs<WithGradient, false, V>(pair, predicted, targets, gradient,
+                                                                               value_factor, slope_factor, first, count);
+    });
 }
 
 } // namespace gmac::losses::detail

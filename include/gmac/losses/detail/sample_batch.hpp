@@ -9,10 +9,8 @@
 #include <gmac/targets/particles.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <limits>
 #include <string_view>
 #include <type_traits>
 
@@ -45,7 +43,6 @@ inline constexpr bool are_dirac_particles<targets::dirac_particles<T>> = true;
 /// Each row of weights is not negative and sums to one; `where` is the name of the loss.
 template <class T>
 void require_weights(matrix_view<T const> const& weights, std::string_view where) {
-    using std::abs;
     T const tolerance(static_cast<T>(std::same_as<T, float> ? 1e-4 : 1e-8));
     for (std::size_t i = 0; i < weights.rows(); ++i) {
         T sum(0);
@@ -106,6 +103,39 @@ template <class V, class T, class Loss>
         sum = sum + static_cast<sum_type>(lanes::sum_lanes(losses, count));
     }
     return static_cast<T>(sum / static_cast<sum_type>(states));
+}
+
+struct no_gradient {};
+struct no_workspace {};
+
+/// What every loss on quantiles does around its kernel: the checks, and then
+/// `loss.mean<WithGradient, V>(predicted, targets, gradient, workspace)`.
+template <class Lanes, bool WithGradient, class Loss, class Head, class Outputs, class Targets, class Gradient,
+          class Workspace>
+auto evaluate_quantiles(Loss const& loss, Head const& head, Outputs& outputs, Targets const& targets,
+                        Gradient const& gradient, Workspace& workspace) {
+    static_assert(quantile_head<Head>, "this loss learns quantiles, which the head does not predict: it fits heads::dirac "
+                                       "and heads::implicit_quantile; use a loss that fits the head");
+    static_assert(are_dirac_particles<Targets>, "this loss compares samples: its targets are targets::dirac_particles");
+    if constexpr (quantile_head<Head> && are_dirac_particles<Targets>) {
+        auto const predicted = head.quantiles(outputs);
+        using T = typename decltype(predicted)::value_type;
+        using V = std::conditional_t<std::is_void_v<Lanes>, lanes::lane_for_t<T>, Lanes>;
+        targets::dirac_particles<T const> const wanted = targets;
+        loss.check();
+        require_samples(predicted.values, wanted, Loss::name);
+        require_fractions(predicted.fractions, Loss::name);
+        matrix_view<T> to;
+        if constexpr (WithGradient) {
+            to = gradient;
+            require_gradient(to, predicted.values, wanted, Loss::name);
+            require(!may_overlap(to, predicted.fractions),
+                    "{}: the gradient overlaps the fractions in memory, but must have memory of its own", Loss::name);
+        }
+        return loss.template mean<WithGradient, V>(predicted, wanted, to, workspace);
+    } else {
+        return 0.0;
+    }
 }
 
 } // namespace detail

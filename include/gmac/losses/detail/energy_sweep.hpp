@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/special.hpp>
+
+#include <cstddef>
+
+/// The sample energy from sorted points. With the distribution functions F of the samples and G of the targets,
+///     Σ_ij |x_i − y_j| / (N m) = ∫ F (1 − G) + G (1 − F),
+/// so the energy is the sum over the gaps between neighbouring points of gap × q(F, G): nothing cancels, wherever the
+/// points lie.
+namespace gmac::losses::detail {
+
+/// What a sample energy is made of:
+///     q(F, G) = 2 (F (1 − G) + G (1 − F)) − 2 self F (1 − F) − 2 target G (1 − G).
+struct energy_terms {
+    double self;          ///< 1, or N / (N − 1) for the U-statistic
+    double target;        ///< the same for the targets, or 0 without their term
+    double sample_weight; ///< 1 / N
+    double target_weight; ///< 1 / m, if the targets have no weights
+    double states;        ///< the gradient is over their number
+};
+
+/// Sweeps over the sorted `keys` once up, for the energy, and once down, for the gradient with respect to each point, had it
+/// the weight 1 / N: `emit(p, slope)` with p from the last point to the first. `is_sample(p)` is 1 for a sample and 0 for a
+/// target particle; `target_weight(p)` is asked for all points. `scratch` has room for `count` numbers.
+template <bool WithGradient, class V, class IsSample, class TargetWeight, class Emit>
+[[nodiscard]] inline V sweep_energy(V const* keys, std::size_t count, V* scratch, energy_terms const& terms,
+                                    IsSample&& is_sample, TargetWeight&& target_weight, Emit&& emit) {
+    V const zero = lanes::constant<V>(0.0);
+    V const one = lanes::constant<V>(1.0);
+    V const self = lanes::constant<V>(terms.self);
+    V const target = lanes::constant<V>(terms.target);
+    V const sample_weight = lanes::constant<V>(terms.sample_weight);
+
+    V samples = zero;    // how many samples are not above: exact, unlike a sum of their weights
+    V below = zero;      // G
+    V difference = zero; // G − self F
+    V before = zero;     // the same below all points that share a place
+    V energy = zero;
+    for (std::size_t p = 0; p < count; ++p) {
+        if constexpr (WithGradient) {
+            before = lanes::select(keys[p] == keys[p > 0 ? p - 1 : 0], before, difference);
+            scratch[p] = before;
+        }
+        V const sample = is_sample(p);
+        samples = samples + sample;
+        below = lanes::mul_add(V(target_weight(p)), V(one - sample), below);
+        V const f = samples * sample_weight;
+        V const not_f = one - f;
+        V const above = one - below;
+        if constexpr (WithGradient)
+            difference = below - self * f;
+        V const cross = lanes::mul_add(f, above, V(below * not_f));
+        V const own = lanes::mul_add(V(self * f), not_f, V(target * V(below * above)));
+        V const gap = keys[p + 1 < count ? p + 1 : p] - keys[p];
+        energy = lanes::mul_add(gap, V(cross - own), energy);
+    }
+    if constexpr (WithGradient) {
+        V const scale = lanes::constant<V>(2.0 * terms.sample_weight / terms.states);
+        V const offset = lanes::constant<V>(terms.self - 1.0);
+        V after = difference;
+        for (std::size_t p = count; p-- > 0;) {
+            if (p + 1 < count)
+                after = lanes::select(keys[p] == keys[p + 1], after, scratch[p + 1]);
+            emit(p, V(scale * (scratch[p] + after + offset)));
+        }
+    }
+    return energy + energy;
+}
+
+} // namespace gmac::losses::detail
