@@ -50,7 +50,6 @@ endfunction()
 
 gmac_optional_target(gmac::tbb libtbb-dev "stepping environments on several threads, gmac-train")
 gmac_optional_target(gmac::checkpoint "nlohmann-json3-dev libboost-dev" "checkpoints, gmac-train")
-gmac_optional_target(gmac::xtensor "libxtensor-dev libxtensor-blas-dev" "the xtensor backend and its tests")
 
 if(GMAC_BUILD_EXAMPLES)
     find_package(CLI11 CONFIG QUIET GLOBAL)
@@ -65,6 +64,7 @@ if(GMAC_BUILD_EXAMPLES)
 endif()
 
 if(GMAC_BUILD_TESTS)
+    gmac_optional_target(gmac::xtensor "libxtensor-dev libxtensor-blas-dev" "tests with xtensors")
     find_package(rapidcheck CONFIG QUIET GLOBAL)
     gmac_optional_target(rapidcheck librapidcheck-dev "property tests")
     find_program(GMAC_CLANG NAMES clang++)
