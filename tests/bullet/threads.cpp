@@ -65,7 +65,6 @@ TEST_CASE("a thousand worlds live in one process", "[bullet]") {
     std::vector<bullet::locomotion> robots;
     for (int i = 0; i < 1000; ++i)
         robots.emplace_back(bullet::hopper);
-    gmac::random_stream random(1);
     std::vector<float> observation(15), first(15);
     std::vector<double> const action{0.5, -0.5, 0.5};
     robots.front().step(action, first);
