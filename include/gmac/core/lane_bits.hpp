@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/pack.hpp>
 
 #include <bit>
 #include <concepts>
@@ -13,24 +14,73 @@
 /// square root. Lane types that are computed this way are float, double and their xsimd batches.
 namespace gmac::lanes {
 
-/// float, double and batches of them: lane types whose functions this library computes itself.
+/// float, double, batches and packs of them: lane types whose functions this library computes itself.
 template <class V>
 concept native = std::same_as<scalar_of<V>, float> || std::same_as<scalar_of<V>, double>;
 
+namespace detail {
+
+// xsimd 8 writes a b + c for AVX-512 and leaves it to the compiler to fuse the two, which clang does not.
+template <class V>
+[[nodiscard, gnu::always_inline]] inline V fused_mul_add(V const& a, V const& b, V const& c) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (is_avx512<V> && sizeof(scalar_of<V>) == 4)
+        return _mm512_fmadd_ps(a, b, c);
+    else if constexpr (is_avx512<V>)
+        return _mm512_fmadd_pd(a, b, c);
+    else
+#endif
+        return xsimd::fma(a, b, c);
+}
+template <class V>
+[[nodiscard, gnu::always_inline]] inline V fused_mul_sub(V const& a, V const& b, V const& c) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (is_avx512<V> && sizeof(scalar_of<V>) == 4)
+        return _mm512_fnmadd_ps(a, b, c);
+    else if constexpr (is_avx512<V>)
+        return _mm512_fnmadd_pd(a, b, c);
+    else
+#endif
+        return xsimd::fnma(a, b, c);
+}
+#if defined(__AVX512F__)
+// Masked, as lanes::sqrt.
+template <class V>
+[[nodiscard, gnu::always_inline]] inline V min_512(V const& a, V const& b) noexcept {
+    if constexpr (sizeof(scalar_of<V>) == 4)
+        return _mm512_maskz_min_ps(static_cast<__mmask16>(0xffff), a, b);
+    else
+        return _mm512_maskz_min_pd(static_cast<__mmask8>(0xff), a, b);
+}
+template <class V>
+[[nodiscard, gnu::always_inline]] inline V max_512(V const& a, V const& b) noexcept {
+    if constexpr (sizeof(scalar_of<V>) == 4)
+        return _mm512_maskz_max_ps(static_cast<__mmask16>(0xffff), a, b);
+    else
+        return _mm512_maskz_max_pd(static_cast<__mmask8>(0xff), a, b);
+}
+#endif
+
+} // namespace detail
+
 /// a b + c, rounded once where the machine has a fused multiply-add.
 template <class V>
-[[nodiscard]] inline V mul_add(V const& a, V const& b, V const& c) noexcept {
-    if constexpr (width_of<V> > 1)
-        return xsimd::fma(a, b, c);
+[[nodiscard, gnu::always_inline]] inline V mul_add(V const& a, V const& b, V const& c) noexcept {
+    if constexpr (is_pack<V>)
+        return map([](auto const&... x) __attribute__((always_inline)) { return mul_add(x...); }, a, b, c);
+    else if constexpr (is_batch<V>)
+        return detail::fused_mul_add(a, b, c);
     else
         return a * b + c;
 }
 
 /// c − a b, in the same way.
 template <class V>
-[[nodiscard]] inline V mul_sub(V const& a, V const& b, V const& c) noexcept {
-    if constexpr (width_of<V> > 1)
-        return xsimd::fnma(a, b, c);
+[[nodiscard, gnu::always_inline]] inline V mul_sub(V const& a, V const& b, V const& c) noexcept {
+    if constexpr (is_pack<V>)
+        return map([](auto const&... x) __attribute__((always_inline)) { return mul_sub(x...); }, a, b, c);
+    else if constexpr (is_batch<V>)
+        return detail::fused_mul_sub(a, b, c);
     else
         return c - a * b;
 }
@@ -38,15 +88,27 @@ template <class V>
 /// The smaller (greater) of the limit and x; a NaN in x stays. On x86 this is one instruction, unlike a comparison and
 /// a selection: it gives its second operand where one is NaN, and the tests look after that.
 template <class V>
-[[nodiscard]] inline V at_most(V const& limit, V const& x) noexcept {
-    if constexpr (width_of<V> > 1)
+[[nodiscard, gnu::always_inline]] inline V at_most(V const& limit, V const& x) noexcept {
+    if constexpr (is_pack<V>)
+        return map([](auto const&... y) __attribute__((always_inline)) { return at_most(y...); }, limit, x);
+#if defined(__AVX512F__)
+    else if constexpr (detail::is_avx512<V>)
+        return detail::min_512(limit, x);
+#endif
+    else if constexpr (is_batch<V>)
         return xsimd::min(limit, x);
     else
         return select(limit < x, limit, x);
 }
 template <class V>
-[[nodiscard]] inline V at_least(V const& limit, V const& x) noexcept {
-    if constexpr (width_of<V> > 1)
+[[nodiscard, gnu::always_inline]] inline V at_least(V const& limit, V const& x) noexcept {
+    if constexpr (is_pack<V>)
+        return map([](auto const&... y) __attribute__((always_inline)) { return at_least(y...); }, limit, x);
+#if defined(__AVX512F__)
+    else if constexpr (detail::is_avx512<V>)
+        return detail::max_512(limit, x);
+#endif
+    else if constexpr (is_batch<V>)
         return xsimd::max(limit, x);
     else
         return select(x < limit, limit, x);
@@ -78,9 +140,9 @@ struct bits_of<xsimd::batch<T, A>> {
 };
 
 template <class V>
-[[nodiscard]] inline auto to_bits(V const& x) noexcept {
+[[nodiscard, gnu::always_inline]] inline auto to_bits(V const& x) noexcept {
     using B = typename bits_of<V>::type;
-    if constexpr (width_of<V> == 1)
+    if constexpr (!is_batch<V>)
         return std::bit_cast<B>(x);
     else
 #if XSIMD_VERSION_MAJOR >= 11
@@ -90,8 +152,8 @@ template <class V>
 #endif
 }
 template <class V>
-[[nodiscard]] inline V from_bits(typename bits_of<V>::type const& x) noexcept {
-    if constexpr (width_of<V> == 1)
+[[nodiscard, gnu::always_inline]] inline V from_bits(typename bits_of<V>::type const& x) noexcept {
+    if constexpr (!is_batch<V>)
         return std::bit_cast<V>(x);
     else
 #if XSIMD_VERSION_MAJOR >= 11
@@ -104,14 +166,14 @@ template <class V>
 #if defined(__AVX512F__)
 // Masked, as lanes::sqrt.
 template <int Count, class T, class A>
-[[nodiscard]] inline xsimd::batch<T, A> shift_left_512(xsimd::batch<T, A> const& x) noexcept {
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<T, A> shift_left_512(xsimd::batch<T, A> const& x) noexcept {
     if constexpr (sizeof(T) == 4)
         return _mm512_maskz_slli_epi32(static_cast<__mmask16>(0xffff), x, Count);
     else
         return _mm512_maskz_slli_epi64(static_cast<__mmask8>(0xff), x, Count);
 }
 template <int Count, class T, class A>
-[[nodiscard]] inline xsimd::batch<T, A> shift_right_512(xsimd::batch<T, A> const& x) noexcept {
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<T, A> shift_right_512(xsimd::batch<T, A> const& x) noexcept {
     if constexpr (sizeof(T) == 4)
         return _mm512_maskz_srli_epi32(static_cast<__mmask16>(0xffff), x, Count);
     else
@@ -120,7 +182,7 @@ template <int Count, class T, class A>
 #endif
 
 template <int Count, class B>
-[[nodiscard]] inline B shift_left(B const& x) noexcept {
+[[nodiscard, gnu::always_inline]] inline B shift_left(B const& x) noexcept {
 #if defined(__AVX512F__)
     if constexpr (is_avx512<B>)
         return shift_left_512<Count>(x);
@@ -129,7 +191,7 @@ template <int Count, class B>
         return x << Count;
 }
 template <int Count, class B>
-[[nodiscard]] inline B shift_right(B const& x) noexcept {
+[[nodiscard, gnu::always_inline]] inline B shift_right(B const& x) noexcept {
 #if defined(__AVX512F__)
     if constexpr (is_avx512<B>)
         return shift_right_512<Count>(x);
@@ -140,33 +202,46 @@ template <int Count, class B>
 
 /// 2^n for the integer n whose bits, plus the bias, are the lowest of x: the exponent field of a normal number.
 template <class V>
-[[nodiscard]] inline V power_of_two(V const& x) noexcept {
-    return from_bits<V>(shift_left<layout<scalar_of<V>>::mantissa_bits>(to_bits(x)));
+[[nodiscard, gnu::always_inline]] inline V power_of_two(V const& x) noexcept {
+    if constexpr (is_pack<V>)
+        return map([](auto const& y) __attribute__((always_inline)) { return power_of_two(y); }, x);
+    else
+        return from_bits<V>(shift_left<layout<scalar_of<V>>::mantissa_bits>(to_bits(x)));
 }
 
 /// magnitude ≥ 0 with the sign of x.
 template <class V>
-[[nodiscard]] inline V with_sign_of(V const& x, V const& magnitude) noexcept {
-    using B = typename bits_of<V>::type;
-    using T = scalar_of<V>;
-    return from_bits<V>(to_bits(magnitude) | (to_bits(x) & B(std::bit_cast<unsigned_of<T>>(T(-0.0)))));
+[[nodiscard, gnu::always_inline]] inline V with_sign_of(V const& x, V const& magnitude) noexcept {
+    if constexpr (is_pack<V>) {
+        return map([](auto const&... y) __attribute__((always_inline)) { return with_sign_of(y...); }, x, magnitude);
+    } else {
+        using B = typename bits_of<V>::type;
+        using T = scalar_of<V>;
+        return from_bits<V>(to_bits(magnitude) | (to_bits(x) & B(std::bit_cast<unsigned_of<T>>(T(-0.0)))));
+    }
 }
 
 #if defined(__AVX512F__)
-// 14 bits from the machine, doubled by Newton's steps: several times as fast as a square root and a division.
+/// 1/√x to 14 bits.
 template <class T, class A>
-[[nodiscard]] inline xsimd::batch<T, A> inverse_sqrt_512(xsimd::batch<T, A> const& x,
-                                                         xsimd::batch<T, A> const& cap) noexcept {
-    using V = xsimd::batch<T, A>;
-    V estimate;
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<T, A> estimate_inverse_sqrt(xsimd::batch<T, A> const& x) noexcept {
     if constexpr (std::same_as<T, float>)
-        estimate = V(_mm512_maskz_rsqrt14_ps(static_cast<__mmask16>(0xffff), x));
+        return _mm512_maskz_rsqrt14_ps(static_cast<__mmask16>(0xffff), x);
     else
-        estimate = V(_mm512_maskz_rsqrt14_pd(static_cast<__mmask8>(0xff), x));
-    estimate = at_most(cap, estimate); // so that the steps find no infinity
-    for (int step = 0; step < (std::same_as<T, float> ? 1 : 2); ++step) {
-        V const defect = mul_sub(V(x * estimate), estimate, constant<V>(1.0)); // 1 − x y²
-        estimate = mul_add(V(constant<V>(0.5) * estimate), defect, estimate);
+        return _mm512_maskz_rsqrt14_pd(static_cast<__mmask8>(0xff), x);
+}
+template <class V, std::size_t N>
+[[nodiscard, gnu::always_inline]] inline pack<V, N> estimate_inverse_sqrt(pack<V, N> const& x) noexcept {
+    return map([](V const& y) __attribute__((always_inline)) { return estimate_inverse_sqrt(y); }, x);
+}
+// Doubled by Newton's steps this is several times as fast as a square root and a division.
+template <class V>
+[[nodiscard, gnu::always_inline]] inline V inverse_sqrt_512(V const& x, V const& cap) noexcept {
+    V estimate = at_most(cap, estimate_inverse_sqrt(x)); // so that the steps find no infinity
+    V const half_x = constant<V>(-0.5) * x;
+    for (int step = 0; step < (std::same_as<scalar_of<V>, float> ? 1 : 2); ++step) {
+        V const defect = mul_add(V(half_x * estimate), estimate, constant<V>(0.5)); // (1 − x y²) / 2
+        estimate = mul_add(estimate, defect, estimate);
     }
     return estimate;
 }
@@ -174,12 +249,12 @@ template <class T, class A>
 
 } // namespace detail
 
-/// 1/√x for x ≥ 0, to 1.5 units in the last place; where that is greater than `cap` (x = 0 among them), a finite number
+/// 1/√x for x = 0 or normal x > 0, to 1.5 units in the last place; where that is greater than `cap` (x = 0 among them), a finite number
 /// between cap and three times cap.
 template <class V>
-[[nodiscard]] inline V inverse_sqrt(V const& x, V const& cap) noexcept {
+[[nodiscard, gnu::always_inline]] inline V inverse_sqrt(V const& x, V const& cap) noexcept {
 #if defined(__AVX512F__)
-    if constexpr (detail::is_avx512<V>)
+    if constexpr (detail::is_avx512<part_of<V>>)
         return detail::inverse_sqrt_512(x, cap);
     else
 #endif

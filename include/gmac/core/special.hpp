@@ -29,28 +29,24 @@ namespace detail {
 
 /// Horner's rule, unrolled.
 template <std::size_t From = 0, class V, std::size_t N>
-[[nodiscard]] inline V polynomial(V const& x, std::array<double, N> const& c) noexcept {
+[[nodiscard, gnu::always_inline]] inline V polynomial(V const& x, std::array<double, N> const& c) noexcept {
     if constexpr (From + 1 == N)
         return constant<V>(c[From]);
     else
         return mul_add(polynomial<From + 1>(x, c), x, constant<V>(c[From]));
 }
 
-/// exp(−x) = value · 2^n with value in [0.7, 1.5]; `shifted` holds the integer n in its lowest bits.
+/// exp(−x) = p · 2^n with p in [0.7, 1.5]; gives p. `shifted` holds the integer n, plus the bias, in its lowest bits.
 template <class V>
-struct scaled_exp {
-    V value, n, shifted;
-};
-template <class V>
-[[nodiscard]] inline scaled_exp<V> exp_of_minus(V const& x) noexcept {
+[[nodiscard, gnu::always_inline]] inline V exp_of_minus(V const& x, V& n, V& shifted) noexcept {
     using T = scalar_of<V>;
     using c = coefficients<T>;
     constexpr double inverse_ln2 = 0x1.71547652b82fep0;
     V const magic = constant<V>(layout<T>::round + layout<T>::bias);
-    V const shifted = mul_sub(x, constant<V>(inverse_ln2), magic);
-    V const n = shifted - magic;
+    shifted = mul_add(x, constant<V>(-inverse_ln2), magic);
+    n = shifted - magic;
     V const r = mul_add(n, constant<V>(c::ln2_low), mul_add(n, constant<V>(c::ln2_high), x)); // −r is what is left
-    return {polynomial(r, c::exp), n, shifted};
+    return polynomial(r, c::exp);
 }
 
 /// exp(x): 2^n is put on in two halves, so that neither overflow nor gradual underflow needs a case of its own.
@@ -60,25 +56,28 @@ template <class V>
     using c = coefficients<T>;
     V const lowest = constant<V>(c::exp_lowest);
     V const highest = constant<V>(c::exp_highest);
-    auto const [value, n, shifted] = exp_of_minus(V(-at_least(lowest, at_most(highest, x))));
+    V n, shifted;
+    V const value = exp_of_minus(V(-at_least(lowest, at_most(highest, x))), n, shifted);
     V const magic = constant<V>(layout<T>::round + layout<T>::bias);
     V const half = mul_add(n, constant<V>(0.5), magic);
     V const rest = V(n - V(half - magic)) + magic;
     return value * power_of_two(half) * power_of_two(rest);
 }
 
+/// Inlined by force: what the call would pass through memory is what the kernels spend their time on.
 template <class V>
-[[nodiscard]] inline exp_erf_result<V> exp_erf_native(V const& z) noexcept {
+[[nodiscard, gnu::always_inline]] inline exp_erf_result<V> exp_erf_native(V const& z) noexcept {
     using c = coefficients<scalar_of<V>>;
     // From the end on n is −bias, so that the power of two is exactly zero. Subnormal numbers would come next: machines
     // take ten times as long for those.
     V const a = at_most(constant<V>(c::erf_end), abs(z));
     V const square = a * a;
-    auto const [value, n, shifted] = exp_of_minus(square);
+    V n, shifted;
+    V const value = exp_of_minus(square, n, shifted);
     V const exponential = value * power_of_two(shifted);
     V const split = constant<V>(c::erf_split);
     V const low = mul_add(polynomial(square, c::erf_low), z, z);
-    V const high = mul_sub(exponential, polynomial(V(a - split), c::erf_high), constant<V>(1.0));
+    V const high = mul_add(exponential, polynomial(V(a - split), c::erf_high), constant<V>(1.0));
     return {exponential, select(a < split, low, with_sign_of(z, high))};
 }
 
@@ -172,7 +171,7 @@ struct log1p_fn {
 };
 struct exp_erf_fn {
     template <class V>
-    [[nodiscard]] exp_erf_result<V> operator()(V const& z) const noexcept {
+    [[nodiscard, gnu::always_inline]] exp_erf_result<V> operator()(V const& z) const noexcept {
         if constexpr (native<V>)
             return detail::exp_erf_native(z);
         else if constexpr (requires { exp_erf(z); })

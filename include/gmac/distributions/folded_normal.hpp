@@ -56,7 +56,7 @@ struct pair_terms {
 
 /// `h` is inverse_root(q).
 template <class V>
-[[nodiscard]] inline pair_terms<V> pair(V const& d, V const& h) noexcept {
+[[nodiscard, gnu::always_inline]] inline pair_terms<V> pair(V const& d, V const& h) noexcept {
     auto const [exponential, error] = lanes::exp_erf(V(d * h));
     return {exponential * h, error};
 }
@@ -66,14 +66,14 @@ template <class V>
 /// e = |d|, ∂e/∂d = sign(d) and q g = 0 come out exactly, with no constant added under the root. It leaves room for
 /// sums of 2^16 of them.
 template <class V>
-[[nodiscard]] inline V inverse_root(V const& q) noexcept {
+[[nodiscard, gnu::always_inline]] inline V inverse_root(V const& q) noexcept {
     constexpr double cap = std::same_as<lanes::scalar_of<V>, float> ? 0x1p108 : 0x1p970;
     return lanes::inverse_sqrt(q, lanes::constant<V>(cap));
 }
 
 /// Adds one pair of weight 1; without derivatives `slope` and `density` are left alone.
 template <bool WithDerivatives, class V>
-inline void add_terms(pair_sums<V>& sums, pair_terms<V> const& terms, V const& d, V const& q) noexcept {
+[[gnu::always_inline]] inline void add_terms(pair_sums<V>& sums, pair_terms<V> const& terms, V const& d, V const& q) noexcept {
     sums.spread = lanes::mul_add(q, terms.density, sums.spread);
     sums.distance = lanes::mul_add(d, terms.slope, sums.distance);
     if constexpr (WithDerivatives) {
@@ -83,7 +83,7 @@ inline void add_terms(pair_sums<V>& sums, pair_terms<V> const& terms, V const& d
 }
 /// Adds one pair with a weight.
 template <bool WithDerivatives, class V>
-inline void add_terms(pair_sums<V>& sums, pair_terms<V> const& terms, V const& d, V const& q,
+[[gnu::always_inline]] inline void add_terms(pair_sums<V>& sums, pair_terms<V> const& terms, V const& d, V const& q,
                       V const& weight) noexcept {
     add_terms<WithDerivatives>(sums, {V(weight * terms.density), V(weight * terms.slope)}, d, q);
 }

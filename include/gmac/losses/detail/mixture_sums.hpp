@@ -15,26 +15,37 @@ namespace gmac::losses::detail {
 template <class Mixture>
 inline constexpr std::size_t components_of = std::tuple_size_v<decltype(Mixture::weights)>;
 
-/// One component against one tile.
+/// How many particles go through the kernel side by side: as many as the registers hold.
+template <class V>
+inline constexpr std::size_t particles_in_step = lanes::detail::is_avx512<V> ? (std::same_as<lanes::scalar_of<V>, float> ? 3 : 2) : 1;
+
+/// Particles j … j + N − 1 of a tile against one component.
+template <std::size_t N, bool WithGradient, bool Weighted, bool Spread, class V>
+[[gnu::always_inline]] inline void add_particles(kernels::pair_sums<V>& sums, V const& mean, V const& spread, V const& h,
+                          particle_tile<V> const& tile, std::size_t j) noexcept {
+    auto const d = lanes::make_pack<N>([&](auto i) __attribute__((always_inline)) { return V(mean - tile.means[j + i]); });
+    auto const q = lanes::make_pack<N>([&](auto i) __attribute__((always_inline)) { return Spread ? V(spread + tile.spreads[j + i]) : spread; });
+    auto const inverse = Spread ? kernels::inverse_root(q) : lanes::pack<V, N>(h);
+    auto const terms = kernels::pair(d, inverse);
+    [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+        if constexpr (Weighted)
+            (kernels::add_terms<WithGradient>(sums, {terms.density.parts[I], terms.slope.parts[I]}, d.parts[I], q.parts[I], tile.weights[j + I]), ...);
+        else
+            (kernels::add_terms<WithGradient>(sums, {terms.density.parts[I], terms.slope.parts[I]}, d.parts[I], q.parts[I]), ...);
+    }(std::make_index_sequence<N>{});
+}
+
+/// One component against one tile: the inner loop, where all the time goes. On its own, so that the registers are its own.
 template <bool WithGradient, bool Weighted, bool Spread, class V>
-void add_tile(kernels::pair_sums<V>& result, V const& mean, V const& spread, particle_tile<V> const& tile) noexcept {
+[[gnu::noinline]] void add_tile(kernels::pair_sums<V>& result, V const& mean, V const& spread, particle_tile<V> const& tile) noexcept {
+    constexpr std::size_t N = particles_in_step<V>;
     kernels::pair_sums<V> sums = result; // a copy of its own stays in registers
-    [[maybe_unused]] V const h = Spread ? V{} : kernels::inverse_root(spread);
-    for (std::size_t j = 0; j < tile.size; ++j) {
-        V const d = mean - tile.means[j];
-        if constexpr (Spread) {
-            V const q = spread + tile.spreads[j];
-            if constexpr (Weighted)
-                kernels::add_pair<WithGradient>(sums, d, q, kernels::inverse_root(q), tile.weights[j]);
-            else
-                kernels::add_pair<WithGradient>(sums, d, q, kernels::inverse_root(q));
-        } else {
-            if constexpr (Weighted)
-                kernels::add_pair<WithGradient>(sums, d, spread, h, tile.weights[j]);
-            else
-                kernels::add_pair<WithGradient>(sums, d, spread, h);
-        }
-    }
+    V const h = Spread ? spread : kernels::inverse_root(spread);
+    std::size_t j = 0;
+    for (; j + N <= tile.size; j += N)
+        add_particles<N, WithGradient, Weighted, Spread>(sums, mean, spread, h, tile, j);
+    for (; j < tile.size; ++j)
+        add_particles<1, WithGradient, Weighted, Spread>(sums, mean, spread, h, tile, j);
     result = sums;
 }
 
