@@ -27,6 +27,10 @@ struct dirac_particles {
     [[nodiscard]] constexpr dirac_particles middle_rows(std::size_t first, std::size_t count) const noexcept {
         return {values.middle_rows(first, count), weighted() ? weights.middle_rows(first, count) : weights};
     }
+    /// Some of the particles of all states.
+    [[nodiscard]] constexpr dirac_particles middle_cols(std::size_t first, std::size_t count) const noexcept {
+        return {values.middle_cols(first, count), weighted() ? weights.middle_cols(first, count) : weights};
+    }
 
     constexpr operator dirac_particles<T const>() const noexcept
         requires(!std::same_as<T, T const>)
@@ -53,6 +57,11 @@ struct gaussian_particles {
     [[nodiscard]] constexpr gaussian_particles middle_rows(std::size_t first, std::size_t count) const noexcept {
         return {means.middle_rows(first, count), deviations.middle_rows(first, count),
                 weighted() ? weights.middle_rows(first, count) : weights};
+    }
+    /// Some of the particles of all states.
+    [[nodiscard]] constexpr gaussian_particles middle_cols(std::size_t first, std::size_t count) const noexcept {
+        return {means.middle_cols(first, count), deviations.middle_cols(first, count),
+                weighted() ? weights.middle_cols(first, count) : weights};
     }
 
     constexpr operator gaussian_particles<T const>() const noexcept

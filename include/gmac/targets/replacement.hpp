@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace gmac::targets {
@@ -15,10 +16,12 @@ namespace gmac::targets {
 enum class resampling {
     /// Each particle for itself, with probability 1 − λ, as the paper says.
     independent,
-    /// The same marginal law for every particle, with one random number for all choices of a step: at m (1 − λ) (rounded
-    /// up or down at random) evenly spaced places from a random offset, by draws that divide [0, 1) evenly from another
-    /// (systematic sampling, Cochran 1977, chapter 8). The particles are no longer independent of each other; what is
-    /// estimated from all of them together varies less.
+    /// Systematic sampling (Cochran 1977, chapter 8), in groups of at most 512 particles: of each group m (1 − λ) (rounded
+    /// up or down at random) are replaced, evenly spaced from a random offset in the order of their ages, by components
+    /// that are evenly spaced in [0, 1) from another. Every particle is replaced with probability 1 − λ in every step,
+    /// whatever happened before, by a component with its weight as probability: each has the same marginal law as an
+    /// independent one. But the particles of a group are not independent of each other: the shares of all ages and
+    /// components are nearly what they should be, so what is estimated from all particles together varies less.
     stratified
 };
 
@@ -154,6 +157,51 @@ private:
     std::size_t used_ = 0, known_ = 0;
     std::array<std::uint32_t, chunk + at_once> positions_;
     word_chunk choices_;
+};
+
+/// How many particles are stratified together.
+inline constexpr std::size_t stratum = 512;
+
+/// The order of a group's particles by age, and systematic choices from it.
+class age_order {
+public:
+    /// All `count` <= stratum particles are new.
+    void reset(std::size_t count) noexcept {
+        for (std::size_t i = 0; i < count; ++i)
+            order_[now_][i] = static_cast<std::uint16_t>(i);
+    }
+
+    /// Chooses each of the `count` particles with probability `rate` > 0, at places (j + shift) / rate, j = 0, 1, …, of the
+    /// order, for a uniform shift in [0, 1). The chosen ones become the youngest. Returns their number.
+    std::size_t choose(std::size_t count, double rate, double shift, std::uint32_t* chosen) noexcept {
+        double const spacing = 1.0 / rate;
+        std::uint16_t const* const old = order_[now_].data();
+        now_ = 1 - now_;
+        std::uint16_t* const order = order_[now_].data();
+        std::size_t number = 0;
+        std::size_t next = 0; // the first place that is not yet decided
+        for (;; ++number) {
+            double const mark = (static_cast<double>(number) + shift) * spacing;
+            // Places are at least one apart, but for rounding.
+            std::size_t const place = mark < static_cast<double>(count) ? (std::max)(static_cast<std::size_t>(mark), next)
+                                                                        : count;
+            for (std::size_t i = next; i < place; i += at_once) // the rest of what is copied is written over later
+                std::memcpy(order + i - number, old + i, at_once * sizeof(std::uint16_t));
+            if (place >= count)
+                break;
+            chosen[number] = old[place];
+            next = place + 1;
+        }
+        for (std::size_t j = 0; j < number; ++j)
+            order[count - number + j] = static_cast<std::uint16_t>(chosen[j]);
+        return number;
+    }
+
+private:
+    static constexpr std::size_t at_once = 16;
+
+    std::array<std::array<std::uint16_t, stratum + at_once>, 2> order_;
+    std::size_t now_ = 0;
 };
 
 } // namespace detail

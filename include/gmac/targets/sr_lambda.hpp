@@ -41,36 +41,53 @@ public:
 
     /// At most `environments_at_once` environments from `first` on, a stream each.
     void operator()(std::size_t first, std::span<random_stream> streams) const noexcept {
-        std::array<replacement_events, environments_at_once> events;
-        final_rows<T> final_row(rollout_, truncations_);
-        for (std::size_t t = rollout_.steps(); t-- > 0;)
-            for (std::size_t i = streams.size(); i-- > 0;)
-                step(t, first + i, final_row, streams[i], events[i]);
+        if (independent_ || particles() <= stratum)
+            return run(first, streams);
+        for (std::size_t particle = 0; particle < particles(); particle += stratum) {
+            sr_pass part = *this;
+            part.first_particle_ = particle;
+            part.targets_ = targets_.middle_cols(particle, (std::min)(stratum, particles() - particle));
+            part.run(first, streams);
+        }
     }
 
 private:
     static constexpr bool from_samples = std::same_as<Source, sample_source<T>>;
     static constexpr bool gaussian = std::same_as<Targets, gaussian_particles<T>>;
 
+    /// What an environment knows of the past.
+    struct memory {
+        replacement_events events; ///< of independent replacement
+        age_order order;           ///< of stratified replacement
+    };
+
+    void run(std::size_t first, std::span<random_stream> streams) const noexcept {
+        std::array<memory, environments_at_once> known;
+        final_rows<T> final_row(rollout_, truncations_);
+        for (std::size_t t = rollout_.steps(); t-- > 0;)
+            for (std::size_t i = streams.size(); i-- > 0;)
+                step(t, first + i, final_row, streams[i], known[i]);
+    }
+
     void step(std::size_t t, std::size_t environment, final_rows<T>& final_row, random_stream& stream,
-              replacement_events& events) const noexcept {
+              memory& known) const noexcept {
         std::size_t const all = rollout_.environments();
         std::size_t const row = t * all + environment;
         T const reward = rollout_.rewards(t, environment);
         switch (rollout_.end(t, environment)) {
         case ending::terminated:
-            terminate(row, reward);
+            terminate(row, reward, known);
             break;
         case ending::truncated:
-            start(rollout_.state_rows() + final_row(t, environment), row, reward, stream);
+            start(rollout_.state_rows() + final_row(t, environment), row, reward, stream, known);
             break;
         case ending::none:
             if (t + 1 == rollout_.steps() || lambda_ == 0.0) {
-                start(row + all, row, reward, stream);
+                start(row + all, row, reward, stream, known);
             } else {
                 carry(row + all, row, reward);
                 if (lambda_ < 1.0)
-                    replace(row + all, row, reward, stream, events);
+                    replace(row + all, row, reward, stream, known);
             }
         }
     }
@@ -83,7 +100,9 @@ private:
             return targets_.values;
     }
 
-    void terminate(std::size_t row, T reward) const noexcept {
+    void terminate(std::size_t row, T reward, memory& known) const noexcept {
+        if (!independent_)
+            known.order.reset(particles());
         for (std::size_t i = 0; i < particles(); ++i) {
             target_locations()(row, i) = reward;
             if constexpr (gaussian)
@@ -99,7 +118,9 @@ private:
     }
 
     /// All particles are fresh ones of this state.
-    void start(std::size_t state, std::size_t row, T reward, random_stream& stream) const noexcept {
+    void start(std::size_t state, std::size_t row, T reward, random_stream& stream, memory& known) const noexcept {
+        if (!independent_)
+            known.order.reset(particles());
         component_picker<T> const pick = picker(source_, state);
         std::size_t const count = particles();
         std::uint32_t const offset = independent_ || from_samples ? 0u : stream();
@@ -117,35 +138,26 @@ private:
         }
     }
     /// Some particles are replaced by fresh ones of this state.
-    void replace(std::size_t state, std::size_t row, T reward, random_stream& stream,
-                 replacement_events& events) const noexcept {
+    void replace(std::size_t state, std::size_t row, T reward, random_stream& stream, memory& known) const noexcept {
         std::size_t const count = particles();
         if (independent_) {
-            events.next(static_cast<std::uint32_t>(count), gaps_, stream,
-                        [&](std::uint32_t first, std::size_t here, std::uint32_t const* positions,
-                            std::uint32_t const* words) {
-                            renew(state, row, reward, first, here, positions, words, picker(source_, state));
-                        });
+            known.events.next(static_cast<std::uint32_t>(count), gaps_, stream,
+                              [&](std::uint32_t first, std::size_t here, std::uint32_t const* positions,
+                                  std::uint32_t const* words) {
+                                  renew(state, row, reward, first, here, positions, words, picker(source_, state));
+                              });
             return;
         }
-        // Places (j + u) / (1 − λ) for j = 0, 1, …: each particle holds one of them with probability 1 − λ.
-        double const rate = 1.0 - lambda_;
-        double const spacing = 1.0 / rate;
         double const shift = static_cast<double>(stream()) * 0x1p-32;
-        double const places = std::ceil(static_cast<double>(count) * rate - shift);
         std::uint32_t const offset = stream();
-        std::size_t const replaced = places > 0.0 ? static_cast<std::size_t>(places) : 0;
+        std::array<std::uint32_t, stratum> positions;
+        std::size_t const replaced = known.order.choose(count, 1.0 - lambda_, shift, positions.data());
         component_picker<T> const pick = picker(source_, state);
-        std::array<std::uint32_t, chunk> positions;
         word_chunk choices;
         for (std::size_t first = 0; first < replaced; first += chunk) {
             std::size_t const here = (std::min)(chunk, replaced - first);
-            for (std::size_t i = 0; i < here; ++i) {
-                double const place = (static_cast<double>(first + i) + shift) * spacing;
-                positions[i] = static_cast<std::uint32_t>((std::min)(static_cast<std::size_t>(place), count - 1));
-            }
             stratify(choices, offset, first, here, replaced);
-            renew(state, row, reward, 0, here, positions.data(), choices.words.data(), pick);
+            renew(state, row, reward, 0, here, &positions[first], choices.words.data(), pick);
         }
     }
     /// Words first … first + here − 1 of `count` that divide the range of words evenly.
@@ -163,7 +175,7 @@ private:
         std::uint32_t* const components = chosen.words.data();
         if constexpr (from_samples)
             for (std::size_t i = 0; i < count; ++i)
-                components[i] = static_cast<std::uint32_t>((positions[i] - first) % source_.values.cols());
+                components[i] = static_cast<std::uint32_t>((first_particle_ + (positions[i] - first)) % source_.values.cols());
         else
             pick(words, count, components);
         strided<T const> const from(locations(source_), state);
@@ -193,7 +205,8 @@ private:
 
     rollout_view<T> const& rollout_;
     Source const& source_;
-    Targets const& targets_;
+    Targets targets_;
+    std::size_t first_particle_ = 0;
     std::size_t truncations_;
     T discount_;
     double lambda_;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/catch.hpp"
+
+#include <gmac/core/random.hpp>
+#include <gmac/targets/replacement.hpp>
+#include <gmac/targets/sources.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+using namespace gmac;
+using gmac::targets::detail::component_picker;
+using gmac::targets::detail::geometric_gaps;
+using gmac::targets::detail::replacement_events;
+
+TEST_CASE("Words made many at a time are those of the stream, one by one") {
+    for (std::uint64_t const start : {0ull, 1ull, 3ull, 4ull, 63ull, (1ull << 34u) - 16, (1ull << 34u) - 13}) {
+        for (std::size_t const count : {0u, 1u, 4u, 63u, 64u, 65u, 130u, 300u}) {
+            random_stream one(0x123456789abcdefull, (7ull << 40u) | 5u);
+            one.seek(start);
+            random_stream many = one;
+            std::vector<std::uint32_t> expected(count), got(count);
+            for (std::uint32_t& word : expected)
+                word = one();
+            many.fill(got);
+            CHECK(got == expected);
+            CHECK(many.position() == one.position());
+            CHECK(many() == one());
+        }
+    }
+}
+
+TEST_CASE("Gaps are geometric") {
+    for (double const lambda : {1e-9, 0.1, 0.5, 0.95, 0.99, 0.999999, 1.0 - 1e-12}) {
+        geometric_gaps const gaps(lambda);
+        // Words at equal distances: a slot of the table has 2^25 words, of which we see 2^15.
+        std::array<double, geometric_gaps::limit + 1> counts{};
+        std::uint64_t const step = 1u << 10u;
+        for (std::uint64_t word = step / 2; word < (1ull << 32u); word += step)
+            counts[gaps(static_cast<std::uint32_t>(word))] += static_cast<double>(step) * 0x1p-32;
+        // A slot's cut falls between two words that we see: an error of 2^-15 of 1/128 for each of at most 128 slots that
+        // a gap has a part in; the cut itself is exact to 2^-25 of a slot.
+        double const bound = 0x1p-15;
+        double at_least = 1.0;
+        for (std::size_t k = 0; k < geometric_gaps::limit; ++k) {
+            CHECK(std::abs(counts[k] - at_least * (1.0 - lambda)) < bound);
+            at_least *= lambda;
+        }
+        CHECK(std::abs(counts[geometric_gaps::limit] - at_least) < bound);
+    }
+}
+
+TEST_CASE("Each particle is replaced with probability 1 - lambda, independently of the one before") {
+    for (double const lambda : {0.3, 0.95, 0.998}) {
+        std::size_t const particles = 37; // no divisor of anything here
+        std::size_t const rows = 40000;
+        geometric_gaps const gaps(lambda);
+        random_stream random(11);
+        replacement_events events;
+        std::vector<int> replaced(particles * rows);
+        std::uint64_t bits = 0;
+        for (std::size_t row = 0; row < rows; ++row)
+            events.next(particles, gaps, random,
+                        [&](std::uint32_t first, std::size_t count, std::uint32_t const* positions,
+                            std::uint32_t const* words) {
+                            for (std::size_t i = 0; i < count; ++i) {
+                                std::uint32_t const particle = positions[i] - first;
+                                REQUIRE(particle < particles);
+                                ++replaced[row * particles + particle];
+                                bits += words[i] >> 31u;
+                            }
+                        });
+        double count = 0.0;
+        double pairs = 0.0;
+        std::array<double, 37> by_particle{};
+        for (std::size_t i = 0; i < replaced.size(); ++i) {
+            REQUIRE(replaced[i] <= 1);
+            count += replaced[i];
+            by_particle[i % particles] += replaced[i];
+            pairs += i > 0 ? replaced[i] * replaced[i - 1] : 0;
+        }
+        double const n = static_cast<double>(replaced.size());
+        double const p = 1.0 - lambda;
+        // Six standard deviations: a probability below 2e-9 each.
+        CHECK(std::abs(count - n * p) < 6.0 * std::sqrt(n * p * lambda));
+        CHECK(std::abs(pairs - n * p * p) < 6.0 * std::sqrt(n * p * p * (1.0 + 2.0 * p)) + 6.0);
+        CHECK(std::abs(static_cast<double>(bits) - 0.5 * count) < 6.0 * std::sqrt(0.25 * count));
+        for (double const c : by_particle) {
+            double const m = static_cast<double>(rows);
+            CHECK(std::abs(c - m * p) < 6.0 * std::sqrt(m * p * lambda) + 3.0);
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("Components are chosen with their weights, and never one of weight zero", "", float, double) {
+    using T = TestType;
+    std::vector<std::vector<T>> const rows{
+        {T(1)},
+        {T(0), T(1), T(0)},
+        {T(0.1), T(0), T(0.2), T(0.7), T(0)},
+        {T(0.999999), T(0.000001)},
+        {T(1) / 3, T(1) / 3, T(1) / 3},
+        std::vector<T>(32, T(1) / 32),
+        std::vector<T>(33, T(1) / 33), // beyond the table
+    };
+    for (std::vector<T> const& weights : rows) {
+        // Every third element of a longer vector, to see the stride.
+        std::vector<T> spread(3 * weights.size(), T(9));
+        for (std::size_t k = 0; k < weights.size(); ++k)
+            spread[3 * k] = weights[k];
+        component_picker<T> const dense(weights.data(), 1, weights.size());
+        component_picker<T> const strided(spread.data(), 3, weights.size());
+        std::vector<double> shares(weights.size());
+        std::uint32_t const step = 1u << 12u;
+        std::array<std::uint32_t, 64> words, chosen, again;
+        for (std::uint64_t first = 0; first < (1ull << 32u); first += 64ull * step) {
+            for (std::size_t i = 0; i < 64; ++i)
+                words[i] = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i) * step + step / 2;
+            if (first == 0)
+                words[0] = 0;
+            if (first + 64ull * step == (1ull << 32u))
+                words[63] = 0xffffffffu;
+            dense(words.data(), 64, chosen.data());
+            strided(words.data(), 64, again.data());
+            REQUIRE(chosen == again);
+            for (std::uint32_t const k : chosen) {
+                REQUIRE(k < weights.size());
+                shares[k] += static_cast<double>(step) * 0x1p-32;
+            }
+        }
+        for (std::size_t k = 0; k < weights.size(); ++k) {
+            CHECK(std::abs(shares[k] - static_cast<double>(weights[k])) < 0x1p-19);
+            if (weights[k] == T(0))
+                CHECK(shares[k] == 0.0);
+        }
+    }
+}
+
+TEST_CASE("Without weights all components are equally likely") {
+    component_picker<float> const pick(nullptr, 0, 5);
+    std::array<std::uint32_t, 16> words{}, chosen;
+    for (std::uint32_t i = 0; i < 16; ++i)
+        words[i] = i << 28u;
+    pick(words.data(), 16, chosen.data());
+    for (std::uint32_t i = 0; i < 16; ++i)
+        CHECK(chosen[i] == i * 5 / 16);
+}
