@@ -47,8 +47,10 @@ settings cart_pole() {
     s.agent.discount = 0.98;
     s.agent.lambda = 0.8;
     s.agent.entropy_coefficient = 0.0;
+    s.agent.max_gradient_norm = 0.5;
     s.agent.hidden = {64, 64};
     s.agent.shared_trunk = false;
+    s.normalize_rewards = true;
     return s;
 }
 
