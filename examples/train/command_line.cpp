@@ -103,7 +103,8 @@ command_line parse(int argc, char const* const* argv) {
     if (!chosen.preset.empty())
         asked.settings = preset_settings(chosen.preset);
     else
-        asked.settings = default_settings(chosen.environment.empty() ? "bullet/hopper" : chosen.environment);
+        asked.settings = default_settings(chosen.environment.empty() ? "bullet/hopper" : chosen.environment,
+                                          chosen.algorithm.empty() ? "gmac" : chosen.algorithm);
     asked.threads = std::max(1u, std::thread::hardware_concurrency());
 
     CLI::App app(

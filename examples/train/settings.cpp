@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 7> environments{"classic/cart_pole", "cla
                                                        "bullet/humanoid"};
 constexpr std::array<std::string_view, 1> presets{"hopper-fast"};
 
-settings cart_pole() {
+settings cart_pole(std::string const& algorithm) {
     settings s;
     s.frames = 100'000;
     s.environments = 8;
@@ -50,7 +50,8 @@ settings cart_pole() {
     s.agent.max_gradient_norm = 0.5;
     s.agent.hidden = {64, 64};
     s.agent.shared_trunk = false;
-    s.normalize_rewards = true;
+    // A distribution's width is in units of the return, so its head wants returns of order one.
+    s.normalize_rewards = algorithm != "ppo";
     return s;
 }
 
@@ -114,12 +115,13 @@ void require_known(std::string_view what, std::string_view name, std::span<std::
             fmt::join(known, ", "));
 }
 
-settings default_settings(std::string const& environment) {
+settings default_settings(std::string const& environment, std::string const& algorithm) {
     require_known("environment", environment, environments);
-    settings s = environment == "classic/cart_pole"  ? cart_pole()
+    settings s = environment == "classic/cart_pole"  ? cart_pole(algorithm)
                  : environment == "classic/pendulum" ? pendulum()
                                                      : bullet();
     s.environment = environment;
+    s.algorithm = algorithm;
     return s;
 }
 

@@ -80,9 +80,9 @@ struct settings {
 /// Fails with the list of what is known unless `name` is in it.
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known);
 
-/// The settings that an environment has by default: the paper's for its family, or our own for the classic ones.
-/// Throws gmac::error if the environment is not known.
-[[nodiscard]] settings default_settings(std::string const& environment);
+/// The settings that an environment has by default: the paper's for its family, or our own for the classic ones, where
+/// the algorithm matters. Throws gmac::error if the environment is not known.
+[[nodiscard]] settings default_settings(std::string const& environment, std::string const& algorithm);
 /// The settings of a named preset. Throws gmac::error if it is not known.
 [[nodiscard]] settings preset_settings(std::string const& preset);
 
