@@ -2,11 +2,15 @@
 #pragma once
 
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/pack.hpp>
 #include <gmac/distributions/folded_normal.hpp>
 #include <gmac/losses/detail/target_block.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
+#include <tuple>
+#include <utility>
 
 /// The parts of the mixture energy for one block of states. `Mixture` has arrays of K `weights`, `means` and
 /// `deviations`, a lane vector each.
@@ -17,35 +21,70 @@ inline constexpr std::size_t components_of = std::tuple_size_v<decltype(Mixture:
 
 /// How many particles go through the kernel side by side: as many as the registers hold.
 template <class V>
-inline constexpr std::size_t particles_in_step = lanes::detail::is_avx512<V> ? (std::same_as<lanes::scalar_of<V>, float> ? 3 : 2) : 1;
+inline constexpr std::size_t particles_in_step = 1;
+#if defined(__AVX512F__)
+template <class V>
+    requires lanes::detail::is_avx512<V>
+inline constexpr std::size_t particles_in_step<V> = std::same_as<lanes::scalar_of<V>, float> ? 3 : 2;
+#endif
 
-/// Particles j … j + N − 1 of a tile against one component.
+/// One component of the prediction, as the inner loop wants it.
+template <class V>
+struct component {
+    V mean, spread, h; ///< spread = 2 σ²; h = 1/√spread, used where the particles are points
+};
+
+template <bool WithGradient, bool Weighted, class V>
+[[gnu::always_inline]] inline void add_terms_of(kernels::pair_sums<V>& sums, kernels::pair_terms<V> const& terms,
+                                                V const& d, V const& q, particle_tile<V> const& tile,
+                                                std::size_t j) noexcept {
+    if constexpr (Weighted)
+        kernels::add_terms<WithGradient>(sums, terms, d, q, tile.weights[j]);
+    else
+        kernels::add_terms<WithGradient>(sums, terms, d, q);
+}
+/// Particle j of the tile.
+template <bool WithGradient, bool Weighted, bool Spread, class V>
+[[gnu::always_inline]] inline void add_particle(kernels::pair_sums<V>& sums, component<V> const& u,
+                                                particle_tile<V> const& tile, std::size_t j) noexcept {
+    V const d = u.mean - tile.means[j];
+    if constexpr (Spread) {
+        V const q = u.spread + tile.spreads[j];
+        add_terms_of<WithGradient, Weighted>(sums, kernels::pair(d, kernels::inverse_root(q)), d, q, tile, j);
+    } else {
+        add_terms_of<WithGradient, Weighted>(sums, kernels::pair(d, u.h), d, u.spread, tile, j);
+    }
+}
+/// Particles j … j + N − 1, side by side.
 template <std::size_t N, bool WithGradient, bool Weighted, bool Spread, class V>
-[[gnu::always_inline]] inline void add_particles(kernels::pair_sums<V>& sums, V const& mean, V const& spread, V const& h,
-                          particle_tile<V> const& tile, std::size_t j) noexcept {
-    auto const d = lanes::make_pack<N>([&](auto i) __attribute__((always_inline)) { return V(mean - tile.means[j + i]); });
-    auto const q = lanes::make_pack<N>([&](auto i) __attribute__((always_inline)) { return Spread ? V(spread + tile.spreads[j + i]) : spread; });
-    auto const inverse = Spread ? kernels::inverse_root(q) : lanes::pack<V, N>(h);
-    auto const terms = kernels::pair(d, inverse);
+[[gnu::always_inline]] inline void add_particles(kernels::pair_sums<V>& sums, component<V> const& u,
+                                                 particle_tile<V> const& tile, std::size_t j) noexcept {
+    auto const d = lanes::make_pack<N>(
+        [&](auto i) __attribute__((always_inline)) { return V(u.mean - tile.means[j + i]); });
+    auto const q = lanes::make_pack<N>([&](auto i) __attribute__((always_inline)) {
+        return Spread ? V(u.spread + tile.spreads[j + i]) : u.spread;
+    });
+    auto const terms = kernels::pair(d, Spread ? kernels::inverse_root(q) : lanes::pack<V, N>(u.h));
     [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
-        if constexpr (Weighted)
-            (kernels::add_terms<WithGradient>(sums, {terms.density.parts[I], terms.slope.parts[I]}, d.parts[I], q.parts[I], tile.weights[j + I]), ...);
-        else
-            (kernels::add_terms<WithGradient>(sums, {terms.density.parts[I], terms.slope.parts[I]}, d.parts[I], q.parts[I]), ...);
+        (add_terms_of<WithGradient, Weighted>(sums, {terms.density.parts[I], terms.slope.parts[I]}, d.parts[I],
+                                                      q.parts[I], tile, j + I),
+         ...);
     }(std::make_index_sequence<N>{});
 }
 
 /// One component against one tile: the inner loop, where all the time goes. On its own, so that the registers are its own.
 template <bool WithGradient, bool Weighted, bool Spread, class V>
-[[gnu::noinline]] void add_tile(kernels::pair_sums<V>& result, V const& mean, V const& spread, particle_tile<V> const& tile) noexcept {
+[[gnu::noinline]] void add_tile(kernels::pair_sums<V>& result, component<V> const& u,
+                                particle_tile<V> const& tile) noexcept {
     constexpr std::size_t N = particles_in_step<V>;
-    kernels::pair_sums<V> sums = result; // a copy of its own stays in registers
-    V const h = Spread ? spread : kernels::inverse_root(spread);
+    kernels::pair_sums<V> sums = result; // copies stay in registers
+    component<V> const own = u;
     std::size_t j = 0;
-    for (; j + N <= tile.size; j += N)
-        add_particles<N, WithGradient, Weighted, Spread>(sums, mean, spread, h, tile, j);
+    if constexpr (N > 1)
+        for (; j + N <= tile.size; j += N)
+            add_particles<N, WithGradient, Weighted, Spread>(sums, own, tile, j);
     for (; j < tile.size; ++j)
-        add_particles<1, WithGradient, Weighted, Spread>(sums, mean, spread, h, tile, j);
+        add_particle<WithGradient, Weighted, Spread>(sums, own, tile, j);
     result = sums;
 }
 
@@ -55,17 +94,19 @@ template <bool WithGradient, class Mixture, class V, class Targets>
     constexpr std::size_t K = components_of<Mixture>;
     constexpr bool spread = target_block<V, Targets>::spread;
     std::array<kernels::pair_sums<V>, K> sums;
-    std::array<V, K> spreads;
-    for (std::size_t i = 0; i < K; ++i)
-        spreads[i] = kernels::doubled_variance(mixture.deviations[i]);
+    std::array<component<V>, K> components;
+    for (std::size_t i = 0; i < K; ++i) {
+        V const variance = kernels::doubled_variance(mixture.deviations[i]);
+        components[i] = {mixture.means[i], variance, spread ? variance : kernels::inverse_root(variance)};
+    }
     particle_tile<V> tile;
     for (std::size_t start = 0; start < target.particles(); start += tile_size) {
         target.load(start, tile);
         for (std::size_t i = 0; i < K; ++i) {
             if (target.weighted())
-                add_tile<WithGradient, true, spread>(sums[i], mixture.means[i], spreads[i], tile);
+                add_tile<WithGradient, true, spread>(sums[i], components[i], tile);
             else
-                add_tile<WithGradient, false, spread>(sums[i], mixture.means[i], spreads[i], tile);
+                add_tile<WithGradient, false, spread>(sums[i], components[i], tile);
         }
     }
     if (!target.weighted()) {
