@@ -14,6 +14,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 namespace gmac::backends {
 
@@ -93,7 +94,7 @@ void with_map(nn::activation f, Visit&& visit) {
 
 /// Up to a register of the elements data[0], data[stride], …
 template <class V>
-[[nodiscard]] inline V load_strided(lanes::scalar_of<V> const* data, std::ptrdiff_t stride, std::size_t count) noexcept {
+[[nodiscard, gnu::always_inline]] inline V load_strided(lanes::scalar_of<V> const* data, std::ptrdiff_t stride, std::size_t count) noexcept {
     if (stride == 1)
         return nn::detail::load_pack<V>(data, count);
     alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane{};
@@ -102,13 +103,26 @@ template <class V>
     return V::load_aligned(lane.data());
 }
 template <class V>
-inline void store_strided(V const& value, lanes::scalar_of<V>* data, std::ptrdiff_t stride, std::size_t count) noexcept {
+[[gnu::always_inline]] inline void store_strided(V const& value, lanes::scalar_of<V>* data, std::ptrdiff_t stride, std::size_t count) noexcept {
     if (stride == 1)
         return nn::detail::store_pack(value, data, count);
     alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane;
     value.store_aligned(lane.data());
     for (std::size_t i = 0; i < count; ++i)
         data[static_cast<std::ptrdiff_t>(i) * stride] = lane[i];
+}
+
+/// visit(true or false as a constant): a loop over contiguous elements is compiled by itself.
+template <class Visit>
+[[gnu::always_inline]] inline void with_stride(bool contiguous, Visit&& visit) {
+    if (contiguous)
+        visit(std::true_type{});
+    else
+        visit(std::false_type{});
+}
+template <class T, class Contiguous>
+[[nodiscard]] constexpr std::ptrdiff_t stride_of(matrix_view<T> const& m, Contiguous) noexcept {
+    return Contiguous::value ? 1 : m.col_stride();
 }
 
 /// A matrix that is dense as one long row, so that short rows fill whole registers.
@@ -142,12 +156,16 @@ struct maps {
             result = detail::flattened(result);
         }
         detail::with_map(f, [&]<class Map>(Map) {
-            for (std::size_t i = 0; i < result.rows(); ++i)
-                nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, std::size_t count) {
-                    V const y = detail::load_strided<V>(&output(i, j), output.col_stride(), count);
-                    V const g = detail::load_strided<V>(&output_gradient(i, j), output_gradient.col_stride(), count);
-                    detail::store_strided<V>(Map::backward(y, g), &result(i, j), result.col_stride(), count);
-                });
+            detail::with_stride(output.col_stride() == 1 && output_gradient.col_stride() == 1 && result.col_stride() == 1,
+                                [&](auto contiguous) {
+                for (std::size_t i = 0; i < result.rows(); ++i)
+                    nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, auto count) {
+                        V const y = detail::load_strided<V>(&output(i, j), detail::stride_of(output, contiguous), count);
+                        V const g =
+                            detail::load_strided<V>(&output_gradient(i, j), detail::stride_of(output_gradient, contiguous), count);
+                        detail::store_strided<V>(Map::backward(y, g), &result(i, j), detail::stride_of(result, contiguous), count);
+                    });
+            });
         });
     }
 
@@ -173,11 +191,13 @@ protected:
             result = detail::flattened(result);
         }
         detail::with_map(f, [&]<class Map>(Map) {
-            for (std::size_t i = 0; i < result.rows(); ++i)
-                nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, std::size_t count) {
-                    V const x = detail::load_strided<V>(&input(i, j), input.col_stride(), count);
-                    detail::store_strided<V>(Map::forward(x), &result(i, j), result.col_stride(), count);
-                });
+            detail::with_stride(input.col_stride() == 1 && result.col_stride() == 1, [&](auto contiguous) {
+                for (std::size_t i = 0; i < result.rows(); ++i)
+                    nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, auto count) {
+                        V const x = detail::load_strided<V>(&input(i, j), detail::stride_of(input, contiguous), count);
+                        detail::store_strided<V>(Map::forward(x), &result(i, j), detail::stride_of(result, contiguous), count);
+                    });
+            });
         });
     }
 
@@ -188,10 +208,14 @@ private:
         constexpr std::size_t width = lanes::width_of<V>;
         std::array<V, Registers> sums;
         sums.fill(V(T(0)));
+        bool const plain = matrix.col_stride() == 1 && count == Registers * width;
         for (std::size_t i = 0; i < matrix.rows(); ++i)
-            for (std::size_t r = 0; r < Registers; ++r)
-                sums[r] = sums[r] + detail::load_strided<V>(&matrix(i, first + r * width), matrix.col_stride(),
-                                                            (std::min)(width, count - r * width));
+            for (std::size_t r = 0; r < Registers; ++r) {
+                T const* const start = &matrix(i, first + r * width);
+                sums[r] = sums[r] + (plain ? V::load_unaligned(start)
+                                           : detail::load_strided<V>(start, matrix.col_stride(),
+                                                                     (std::min)(width, count - r * width)));
+            }
         for (std::size_t r = 0; r < Registers; ++r)
             detail::store_strided<V>(sums[r], &result[first + r * width], result.stride(),
                                      (std::min)(width, count - r * width));

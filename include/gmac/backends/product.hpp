@@ -44,7 +44,8 @@ struct tiling {
     static constexpr std::size_t height(std::size_t registers) noexcept {
         return registers == 4 || (registers == 2 && !many_registers) ? 6 : 12;
     }
-    static constexpr std::size_t max_height = 12;
+    /// Rows of the result that go through all panels together: the left operand's share of them stays in an L2 cache.
+    static constexpr std::size_t block_rows = 512;
 };
 
 /// c[Height, Registers * width] = start + a[Height, depth] b[depth, Registers * width]. A row stride of 0 repeats the row
@@ -77,7 +78,7 @@ inline void multiply_tile(std::size_t depth, lanes::scalar_of<V> const* a, std::
     });
 }
 
-/// `rows` ≤ max_height rows of the result by tiles of falling height.
+/// `rows` rows of the result by tiles of falling height.
 template <class V, std::size_t Registers>
 inline void multiply_strip(std::size_t rows, std::size_t depth, lanes::scalar_of<V> const* a, std::ptrdiff_t a_row,
                            std::ptrdiff_t a_col, lanes::scalar_of<V> const* b, std::ptrdiff_t b_row,
@@ -186,45 +187,55 @@ public:
     /// finish(block) is called for each finished block of the result, while it is in the cache.
     template <class Finish>
     void run(Finish&& finish) const noexcept {
-        std::size_t const cols = result_.cols();
-        std::size_t col = 0;
-        for (; col + sizes::panel_width <= cols; col += sizes::panel_width)
-            panel<sizes::columns>(col, sizes::panel_width, finish);
-        if constexpr (sizes::columns == 4)
-            for (; col + 2 * sizes::width <= cols; col += 2 * sizes::width)
-                panel<2>(col, 2 * sizes::width, finish);
-        for (; col < cols; col += sizes::width)
-            panel<1>(col, (std::min)(sizes::width, cols - col), finish);
+        std::size_t const depth = left_.cols();
+        for (std::size_t row = 0; row < result_.rows(); row += sizes::block_rows) {
+            std::size_t const rows = (std::min)(sizes::block_rows, result_.rows() - row);
+            std::size_t first = 0;
+            do { // at least once: with no inner index the result is what the sums start from
+                std::size_t const last = (std::min)(depth, first + sizes::panel_rows);
+                panels({row, rows, first, last}, finish);
+                first = last;
+            } while (first < depth);
+        }
     }
 
 private:
     using sizes = tiling<V>;
 
+    /// Rows of the result, and a range of the inner index.
+    struct part {
+        std::size_t row, rows, first, last;
+    };
+
+    template <class Finish>
+    void panels(part const& p, Finish&& finish) const noexcept {
+        std::size_t const cols = result_.cols();
+        std::size_t col = 0;
+        for (; col + sizes::panel_width <= cols; col += sizes::panel_width)
+            panel<sizes::columns>(p, col, sizes::panel_width, finish);
+        if constexpr (sizes::columns == 4)
+            for (; col + 2 * sizes::width <= cols; col += 2 * sizes::width)
+                panel<2>(p, col, 2 * sizes::width, finish);
+        for (; col < cols; col += sizes::width)
+            panel<1>(p, col, (std::min)(sizes::width, cols - col), finish);
+    }
+
     template <std::size_t Registers, class Finish>
-    void panel(std::size_t col, std::size_t count, Finish&& finish) const noexcept {
+    void panel(part const& p, std::size_t col, std::size_t count, Finish&& finish) const noexcept {
         alignas(64) std::array<T, sizes::panel_rows * sizes::panel_width> packed;
         alignas(64) std::array<T, sizes::panel_width> start{};
         if (start_ == start_from::bias)
             for (std::size_t j = 0; j < count; ++j)
                 start[j] = bias_[col + j];
-        std::size_t const depth = left_.cols();
-        std::size_t const readable = readable_rows(col, Registers * sizes::width);
-        std::size_t first = 0;
-        do { // at least once: with no inner index the result is what the sums start from
-            std::size_t last = (std::min)(depth, first + sizes::panel_rows);
-            T const* b = right_.data();
-            std::ptrdiff_t b_row = right_.row_stride();
-            if (first < readable) {
-                last = (std::min)(last, readable);
-                b += static_cast<std::ptrdiff_t>(first) * b_row + static_cast<std::ptrdiff_t>(col);
-            } else {
-                pack_panel<V>(right_.block(first, col, last - first, count), packed.data());
-                b = packed.data();
-                b_row = static_cast<std::ptrdiff_t>(sizes::panel_width);
-            }
-            slice<Registers>(col, count, first, last, b, b_row, start.data(), finish);
-            first = last;
-        } while (first < depth);
+        std::size_t const readable = std::clamp(readable_rows(col, Registers * sizes::width), p.first, p.last);
+        if (readable > p.first || p.first == p.last)
+            slice<Registers>({p.row, p.rows, p.first, readable}, col, count, &right_.data()[offset(p.first, col)],
+                             right_.row_stride(), start.data(), finish);
+        if (readable < p.last) {
+            pack_panel<V>(right_.block(readable, col, p.last - readable, count), packed.data());
+            slice<Registers>({p.row, p.rows, readable, p.last}, col, count, packed.data(),
+                             static_cast<std::ptrdiff_t>(sizes::panel_width), start.data(), finish);
+        }
     }
 
     /// How many rows of the right operand can be read in place, `width` elements from column `col` on. The last
@@ -242,30 +253,35 @@ private:
         return rows - (std::min)(rows, (excess + right_.cols() - 1) / right_.cols());
     }
 
-    /// All rows of a panel, with the inner indices first … last − 1.
+    [[nodiscard]] std::ptrdiff_t offset(std::size_t row, std::size_t col) const noexcept {
+        return static_cast<std::ptrdiff_t>(row) * right_.row_stride() +
+               static_cast<std::ptrdiff_t>(col) * right_.col_stride();
+    }
+
+    /// The part of one panel that takes its rows of the right operand from `b`.
     template <std::size_t Registers, class Finish>
-    void slice(std::size_t col, std::size_t count, std::size_t first, std::size_t last, T const* b, std::ptrdiff_t b_row,
-               T const* start, Finish&& finish) const noexcept {
+    void slice(part const& p, std::size_t col, std::size_t count, T const* b, std::ptrdiff_t b_row, T const* start,
+               Finish&& finish) const noexcept {
         constexpr std::size_t height = sizes::height(Registers);
         constexpr std::size_t chunk = 8 * height; // rows that are finished at a time, still in the cache
         bool const in_place = count == Registers * sizes::width && result_.row_contiguous();
-        bool const from_result = first > 0 || start_ == start_from::result;
-        std::size_t const rows = result_.rows();
-        for (std::size_t chunk_row = 0; chunk_row < rows; chunk_row += chunk) {
-            std::size_t const chunk_end = (std::min)(rows, chunk_row + chunk);
+        bool const from_result = p.first > 0 || start_ == start_from::result;
+        std::size_t const depth = p.last - p.first;
+        for (std::size_t chunk_row = p.row; chunk_row < p.row + p.rows; chunk_row += chunk) {
+            std::size_t const chunk_end = (std::min)(p.row + p.rows, chunk_row + chunk);
             for (std::size_t row = chunk_row; row < chunk_end; row += height) {
                 matrix_view<T> const block = result_.block(row, col, (std::min)(height, chunk_end - row), count);
                 T const* const a = left_.data() + static_cast<std::ptrdiff_t>(row) * left_.row_stride() +
-                                   static_cast<std::ptrdiff_t>(first) * left_.col_stride();
+                                   static_cast<std::ptrdiff_t>(p.first) * left_.col_stride();
                 if (in_place)
-                    multiply_strip<V, Registers>(block.rows(), last - first, a, left_.row_stride(), left_.col_stride(), b,
-                                                 b_row, from_result ? block.data() : start,
+                    multiply_strip<V, Registers>(block.rows(), depth, a, left_.row_stride(), left_.col_stride(), b, b_row,
+                                                 from_result ? block.data() : start,
                                                  from_result ? block.row_stride() : 0, block.data(),
                                                  block.row_stride());
                 else
-                    through_copy<Registers>(block, last - first, a, b, b_row, from_result ? nullptr : start);
+                    through_copy<Registers>(block, depth, a, b, b_row, from_result ? nullptr : start);
             }
-            if (last == left_.cols())
+            if (p.last == left_.cols())
                 finish(result_.block(chunk_row, col, chunk_end - chunk_row, count));
         }
     }

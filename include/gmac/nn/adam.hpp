@@ -53,7 +53,7 @@ public:
         V const rate(static_cast<T>(options_.learning_rate / (1 - std::pow(options_.beta1, t))));
         V const root_scale(static_cast<T>(1 / std::sqrt(1 - std::pow(options_.beta2, t))));
         V const epsilon(static_cast<T>(options_.epsilon));
-        detail::for_each_pack<V>(parameters.size(), [&](std::size_t i, std::size_t count) {
+        detail::for_each_pack<V>(parameters.size(), [&](std::size_t i, auto count) {
             V const g = detail::load_pack<V>(gradient.data() + i, count);
             V m = detail::load_pack<V>(first_moment_.data() + i, count);
             V v = detail::load_pack<V>(second_moment_.data() + i, count);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <type_traits>
 
 /// Loops over a flat range in SIMD registers. The elements that do not fill a register go through one that is padded, so
 /// every element is computed by the same instructions wherever it lies, and gives the same bits.
@@ -13,7 +14,7 @@ namespace gmac::nn::detail {
 
 /// `count` ≤ width elements; the other lanes are `fill`.
 template <class V>
-[[nodiscard]] inline V load_pack(lanes::scalar_of<V> const* data, std::size_t count,
+[[nodiscard, gnu::always_inline]] inline V load_pack(lanes::scalar_of<V> const* data, std::size_t count,
                                  lanes::scalar_of<V> fill = 0) noexcept {
     if constexpr (lanes::width_of<V> == 1) {
         return *data;
@@ -29,7 +30,7 @@ template <class V>
 
 /// The first `count` ≤ width lanes.
 template <class V>
-inline void store_pack(V const& value, lanes::scalar_of<V>* data, std::size_t count) noexcept {
+[[gnu::always_inline]] inline void store_pack(V const& value, lanes::scalar_of<V>* data, std::size_t count) noexcept {
     if constexpr (lanes::width_of<V> == 1) {
         *data = value;
     } else {
@@ -43,13 +44,14 @@ inline void store_pack(V const& value, lanes::scalar_of<V>* data, std::size_t co
     }
 }
 
-/// body(first, count) for each register of V that covers 0 … size − 1; count is the width but at the end.
+/// body(first, count) for each register of V that covers 0 … size − 1; count is the width, as a constant of its own type,
+/// but at the end: so a generic body is compiled once without the padding and once with it.
 template <class V, class Body>
-inline void for_each_pack(std::size_t size, Body&& body) {
+[[gnu::always_inline]] inline void for_each_pack(std::size_t size, Body&& body) {
     constexpr std::size_t width = lanes::width_of<V>;
     std::size_t i = 0;
     for (; i + width <= size; i += width)
-        body(i, width);
+        body(i, std::integral_constant<std::size_t, width>{});
     if (i < size)
         body(i, size - i);
 }

@@ -45,7 +45,7 @@ public:
         V const square_rate(static_cast<T>(1 - options_.decay));
         V const rate(static_cast<T>(options_.learning_rate));
         V const epsilon(static_cast<T>(options_.epsilon));
-        detail::for_each_pack<V>(parameters.size(), [&](std::size_t i, std::size_t count) {
+        detail::for_each_pack<V>(parameters.size(), [&](std::size_t i, auto count) {
             V const g = detail::load_pack<V>(gradient.data() + i, count);
             V const p = detail::load_pack<V>(parameters.data() + i, count);
             V v = detail::load_pack<V>(mean_square_.data() + i, count);
