@@ -79,7 +79,7 @@ public:
     }
 
     /// After the last tile: throws gmac::error that names the state and the particle unless the targets were
-    /// distributions. The weights of a state may miss one by the square root of the type's precision.
+    /// distributions. The weights of a state may miss one by kernels::weight_tolerance.
     void check(std::string_view where) const {
         V const one = lanes::constant<V>(1.0);
         auto fine = valid_;
@@ -111,7 +111,7 @@ public:
     [[nodiscard]] V share() const noexcept { return lanes::constant<V>(1.0 / static_cast<double>(particles())); }
 
 private:
-    static constexpr double tolerance = std::same_as<scalar, float> ? 3.5e-4 : 1.5e-8;
+    static constexpr double tolerance = kernels::weight_tolerance<scalar>;
 
     /// Σ v_j v_l e_jl over the particles l of `others` from `start` on, for one particle j; without weights where they
     /// are uniform.

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+namespace gmac {
+
+/// One component of a mixture of normal distributions, in this order everywhere. A standard deviation of 0 is a point.
+template <std::floating_point T>
+struct normal_component {
+    T weight, mean, deviation;
+};
+
+/// A distribution that is a mixture of normal components and points: `size()` and `component(i)`.
+template <class D>
+concept component_mixture = requires(D const& distribution, std::size_t i) {
+    typename D::value_type;
+    { distribution.size() } -> std::convertible_to<std::size_t>;
+    { distribution.component(i) } -> std::convertible_to<normal_component<typename D::value_type>>;
+};
+
+/// All probability at one value.
+template <std::floating_point T>
+struct point_mass {
+    using value_type = T;
+    T value;
+
+    [[nodiscard]] static constexpr std::size_t size() noexcept { return 1; }
+    [[nodiscard]] constexpr normal_component<T> component(std::size_t /*index*/) const noexcept {
+        return {T(1), value, T(0)};
+    }
+};
+template <std::floating_point T>
+point_mass(T) -> point_mass<T>;
+
+} // namespace gmac
