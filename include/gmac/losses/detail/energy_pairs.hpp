@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/special.hpp>
 #include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/energy_sweep.hpp>

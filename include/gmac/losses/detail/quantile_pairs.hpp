@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/special.hpp>
 #include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
@@ -24,29 +24,6 @@ struct quantile_sums {
     V slope = lanes::constant<V>(0.0); ///< Σ a g(δ), where g is f' up to a constant factor
 };
 
-// The smaller and the larger of two numbers, where a NaN in x comes out.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized" // in GCC 12's own avx512fintrin.h
-#endif
-template <class V>
-[[nodiscard]] inline V at_most(V const& x, V const& limit) noexcept {
-    if constexpr (lanes::width_of<V> > 1)
-        return xsimd::min(limit, x); // x86 gives the second operand if either is NaN
-    else
-        return lanes::select(limit < x, limit, x);
-}
-template <class V>
-[[nodiscard]] inline V at_least(V const& x, V const& limit) noexcept {
-    if constexpr (lanes::width_of<V> > 1)
-        return xsimd::max(limit, x);
-    else
-        return lanes::select(x < limit, limit, x);
-}
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-
 /// f = δ²/2 within κ, κ (|δ| − κ/2) beyond, which is κ times the Huber loss over κ; g = f'.
 template <class V>
 struct huber_pair {
@@ -57,7 +34,7 @@ struct huber_pair {
         : kappa(lanes::constant<V>(threshold)), minus_kappa(lanes::constant<V>(-threshold)) {}
 
     void add(V const& delta, V const& level, quantile_sums<V>& sums) const noexcept {
-        V const clamped = at_most(at_least(delta, minus_kappa), kappa);
+        V const clamped = lanes::at_most(kappa, lanes::at_least(minus_kappa, delta));
         V const chord = lanes::mul_add(lanes::constant<V>(-0.5), clamped, delta);
         sums.slope = lanes::mul_add(level, clamped, sums.slope);
         sums.value = lanes::mul_add(level, V(clamped * chord), sums.value);

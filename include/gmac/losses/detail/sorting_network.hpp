@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
 
 #include <algorithm>
@@ -31,27 +32,14 @@ inline constexpr std::size_t sorting_block = 8;
     return (count + sorting_block - 1) / sorting_block * sorting_block;
 }
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized" // in GCC 12's own avx512fintrin.h
-#endif
 /// The smaller key comes first.
 template <class V>
 inline void exchange(V& first, V& second) noexcept {
     V const a = first;
     V const b = second;
-    if constexpr (lanes::width_of<V> > 1) {
-        first = xsimd::min(a, b);
-        second = xsimd::max(a, b);
-    } else {
-        bool const swap = b < a;
-        first = lanes::select(swap, b, a);
-        second = lanes::select(swap, a, b);
-    }
+    first = lanes::at_most(a, b);
+    second = lanes::at_least(a, b);
 }
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 template <class V, class Tag>
 inline void exchange(V& first, V& second, Tag& first_tag, Tag& second_tag) noexcept {
