@@ -27,9 +27,9 @@ struct dirac {
     /// How many equally likely points `support` gives for a state.
     [[nodiscard]] static constexpr std::size_t support_size() noexcept { return N; }
 
-    /// The fraction of each output.
+    /// The fraction of each output. (Not constexpr, since T may be no literal type; constant for float and double.)
     template <class T>
-    static constexpr std::array<T, N> midpoints = [] {
+    static inline std::array<T, N> const midpoints = [] {
         std::array<T, N> fractions;
         for (std::size_t i = 0; i < N; ++i)
             fractions[i] = static_cast<T>((static_cast<double>(i) + 0.5) / static_cast<double>(N));

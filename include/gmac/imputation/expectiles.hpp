@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/view.hpp>
+
+#include <Eigen/Core>
+#include <unsupported/Eigen/NonLinearOptimization>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+
+/// Samples whose expectiles are given (Rowland et al. 2019, "Statistics and samples in distributional reinforcement
+/// learning", Section 4.2). Needs Eigen with its "unsupported" modules, which come with it. Not part of gmac/gmac.hpp.
+namespace gmac::imputation {
+
+namespace detail {
+
+/// f_i(z) = 1/N Σ_j |τ_i − 1{z_j < e_i}| (z_j − e_i): zero for all i if e_i is the τ_i-expectile of the points z.
+struct expectile_conditions {
+    using Scalar = double;
+    using InputType = Eigen::VectorXd;
+    using ValueType = Eigen::VectorXd;
+    using JacobianType = Eigen::MatrixXd;
+    enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
+
+    Eigen::VectorXd expectiles, fractions;
+
+    [[nodiscard]] Eigen::Index inputs() const noexcept { return expectiles.size(); }
+    [[nodiscard]] Eigen::Index values() const noexcept { return expectiles.size(); }
+
+    [[nodiscard]] double level(Eigen::Index i, double z) const noexcept {
+        return z < expectiles[i] ? 1.0 - fractions[i] : fractions[i];
+    }
+    int operator()(Eigen::VectorXd const& z, Eigen::VectorXd& f) const {
+        for (Eigen::Index i = 0; i < values(); ++i) {
+            double sum = 0.0;
+            for (Eigen::Index j = 0; j < z.size(); ++j)
+                sum += level(i, z[j]) * (z[j] - expectiles[i]);
+            f[i] = sum / static_cast<double>(z.size());
+        }
+        return 0;
+    }
+    int df(Eigen::VectorXd const& z, Eigen::MatrixXd& jacobian) const {
+        for (Eigen::Index i = 0; i < values(); ++i)
+            for (Eigen::Index j = 0; j < z.size(); ++j)
+                jacobian(i, j) = level(i, z[j]) / static_cast<double>(z.size());
+        return 0;
+    }
+};
+
+/// The points in closed form, given their mean μ. The τ-expectile e says how far the points lie above it on average:
+///     φ(e) = E (Z − e)⁺ = c,   c = (1 − τ) (e − μ) / (2 τ − 1).
+/// For N equally likely points φ is the maximum over k of the lines S_k − (k/N) e, where S_k is 1/N times the sum of the k
+/// largest points. So the conditions max_k (S_k − (k/N) e_i) = c_i are linear in the max-plus algebra, and their greatest
+/// solution, if there is one, is S_k = min_i (c_i + (k/N) e_i) (residuation; Baccelli et al. 1992, "Synchronization and
+/// linearity", Section 3.2.3). If there is none, half of the largest gap is added, which makes the largest error the least.
+struct closed_form {
+    Eigen::VectorXd points;
+    double imbalance; ///< by how much more the conditions with τ > ½ fail than those with τ < ½
+
+    closed_form(expectile_conditions const& given, double mean) : points(given.inputs()), imbalance(0.0) {
+        Eigen::Index const n = given.inputs();
+        double const share = 1.0 / static_cast<double>(n);
+        Eigen::VectorXd sums(n + 1);
+        sums.setConstant(std::numeric_limits<double>::infinity());
+        auto const each_condition = [&](auto&& visit) {
+            for (Eigen::Index i = 0; i < n; ++i) {
+                double const skew = 2.0 * given.fractions[i] - 1.0;
+                double const e = given.expectiles[i];
+                if (std::abs(skew) > 1e-9) // at τ = ½ the condition is the mean
+                    visit(e, (1.0 - given.fractions[i]) * (e - mean) / skew, skew > 0.0);
+            }
+        };
+        each_condition([&](double e, double above, bool) {
+            for (Eigen::Index k = 1; k < n; ++k)
+                sums[k] = (std::min)(sums[k], above + static_cast<double>(k) * share * e);
+        });
+        sums[0] = 0.0;
+        sums[n] = mean;
+        double upper_gap = 0.0;
+        double lower_gap = 0.0;
+        each_condition([&](double e, double above, bool upper) {
+            double reached = (std::max)(0.0, mean - e);
+            for (Eigen::Index k = 1; k < n; ++k)
+                reached = (std::max)(reached, sums[k] - static_cast<double>(k) * share * e);
+            double& gap = upper ? upper_gap : lower_gap;
+            gap = (std::max)(gap, above - reached);
+        });
+        imbalance = upper_gap - lower_gap;
+        if (n > 1)
+            sums.segment(1, n - 1).array() += 0.5 * (std::max)(upper_gap, lower_gap);
+        for (Eigen::Index k = 1; k <= n; ++k)
+            points[n - k] = static_cast<double>(n) * (sums[k] - sums[k - 1]);
+    }
+};
+
+/// The mean is the expectile at τ = ½. If that is not given it lies between its neighbours, and is bracketed by the
+/// conditions of both sides.
+[[nodiscard]] inline double expectile_mean(expectile_conditions const& given) {
+    double below = -1.0;
+    double above = 1.0;
+    double fraction_below = 0.0;
+    double fraction_above = 1.0;
+    for (Eigen::Index i = 0; i < given.inputs(); ++i) {
+        double const fraction = given.fractions[i];
+        if (std::abs(fraction - 0.5) <= 1e-9)
+            return given.expectiles[i];
+        if (fraction < 0.5 && fraction > fraction_below) {
+            fraction_below = fraction;
+            below = given.expectiles[i];
+        }
+        if (fraction > 0.5 && fraction < fraction_above) {
+            fraction_above = fraction;
+            above = given.expectiles[i];
+        }
+    }
+    for (int step = 0; step < 50; ++step) {
+        double const middle = 0.5 * (below + above);
+        (closed_form(given, middle).imbalance > 0.0 ? below : above) = middle;
+    }
+    return 0.5 * (below + above);
+}
+
+} // namespace detail
+
+/// N samples whose τ_i-expectiles are the given ones.
+///
+/// Expectiles of some distribution on N points are met to rounding, in closed form, if one of the fractions is ½ (as among
+/// the midpoints of an odd N); so are nearly all without. Others, like those that are still being learned, belong to no N
+/// points: then Eigen's Levenberg-Marquardt (MINPACK's lmder) goes from the closed form to the least sum of squared
+/// conditions 1/N Σ_j |τ_i − 1{z_j < e_i}| (z_j − e_i). From the expectiles themselves it, like MINPACK's hybrid method (the
+/// default of scipy.optimize.root), stays in a point where the conditions have no slope more often than not.
+struct from_expectiles {
+    double tolerance = 1e-10;   ///< of the conditions, in units of the expectiles' range: then they count as met
+    int max_evaluations = 50;   ///< of the solver
+
+    struct result {
+        double error; ///< root mean square of the conditions, in the units of the expectiles
+        bool met;     ///< the samples have the given expectiles
+    };
+
+    /// expectiles [N], fractions [N] in (0, 1) → samples [N] in ascending order, which may be the expectiles' memory.
+    /// Throws gmac::error if sizes do not match, N is 0, a fraction is not in (0, 1) or an expectile is not finite.
+    template <std::floating_point T>
+    result operator()(vector_view<T const> expectiles, std::type_identity_t<vector_view<T const>> fractions,
+                      std::type_identity_t<vector_view<T>> samples) const {
+        constexpr auto where = "imputation::from_expectiles";
+        require(!expectiles.empty(), "{}: there are no expectiles", where);
+        require_size(fractions, expectiles.size(), "fractions", where);
+        require_size(samples, expectiles.size(), "samples", where);
+
+        // Solved on [−1, 1], so that tolerances mean the same for every scale.
+        double lowest = std::numeric_limits<double>::infinity();
+        double highest = -lowest;
+        for (std::size_t i = 0; i < expectiles.size(); ++i) {
+            auto const e = static_cast<double>(expectiles[i]);
+            auto const fraction = static_cast<double>(fractions[i]);
+            require(std::isfinite(e), "{}: expectile {} is {}, but must be finite", where, i, e);
+            require(fraction > 0.0 && fraction < 1.0, "{}: fraction {} is {}, but must be in (0, 1)", where, i, fraction);
+            lowest = (std::min)(lowest, e);
+            highest = (std::max)(highest, e);
+        }
+        double const center = 0.5 * lowest + 0.5 * highest;
+        double const scale = 0.5 * highest - 0.5 * lowest;
+        if (!(scale > 0.0)) { // a single point
+            for (std::size_t i = 0; i < samples.size(); ++i)
+                samples[i] = static_cast<T>(center);
+            return {0.0, true};
+        }
+        auto const n = static_cast<Eigen::Index>(expectiles.size());
+        detail::expectile_conditions given{Eigen::VectorXd(n), Eigen::VectorXd(n)};
+        for (Eigen::Index i = 0; i < n; ++i) {
+            auto const at = static_cast<std::size_t>(i);
+            given.expectiles[i] = (static_cast<double>(expectiles[at]) - center) / scale;
+            given.fractions[i] = static_cast<double>(fractions[at]);
+        }
+
+        Eigen::VectorXd points = detail::closed_form(given, detail::expectile_mean(given)).points;
+        double error = error_of(given, points);
+        if (!(error <= 2.0 * tolerance)) {
+            Eigen::VectorXd better = points;
+            Eigen::LevenbergMarquardt<detail::expectile_conditions> solver(given);
+            solver.parameters.maxfev = max_evaluations;
+            solver.parameters.ftol = solver.parameters.xtol = 1e-12;
+            solver.minimize(better);
+            double const solved = error_of(given, better);
+            if (solved < error) {
+                error = solved;
+                points = better;
+            }
+        }
+        std::sort(points.data(), points.data() + n);
+        for (Eigen::Index i = 0; i < n; ++i)
+            samples[static_cast<std::size_t>(i)] = static_cast<T>(center + scale * points[i]);
+        return {scale * error, error <= 2.0 * tolerance};
+    }
+
+private:
+    [[nodiscard]] static double error_of(detail::expectile_conditions const& given, Eigen::VectorXd const& points) {
+        Eigen::VectorXd conditions(given.values());
+        given(points, conditions);
+        return std::sqrt(conditions.squaredNorm() / static_cast<double>(conditions.size()));
+    }
+};
+
+} // namespace gmac::imputation
