@@ -5,7 +5,9 @@
 #include <gmac/nn/activation.hpp>
 #include <gmac/nn/adam.hpp>
 #include <gmac/nn/backend.hpp>
+#include <gmac/nn/cosine_embedding.hpp>
 #include <gmac/nn/gradient_norm.hpp>
+#include <gmac/nn/implicit_quantile.hpp>
 #include <gmac/nn/initialization.hpp>
 #include <gmac/nn/linear.hpp>
 #include <gmac/nn/mlp.hpp>
@@ -14,3 +16,4 @@
 #include <gmac/nn/overlap.hpp>
 #include <gmac/nn/packs.hpp>
 #include <gmac/nn/rmsprop.hpp>
+#include <gmac/nn/sequential.hpp>

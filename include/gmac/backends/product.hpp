@@ -146,24 +146,17 @@ inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& block, lane
     std::size_t const rows = block.rows();
     std::size_t const cols = block.cols();
     std::size_t const padded = (cols + tiling<V>::width - 1) / tiling<V>::width * tiling<V>::width;
-    std::size_t row = 0;
-    if (block.row_stride() == 1) {
-        for (; row + 4 <= rows; row += 4) {
-            std::size_t col = 0;
-            for (; col + 4 <= cols; col += 4)
-                transpose_4x4(&block(row, col), block.col_stride(), panel + row * stride + col,
-                              static_cast<std::ptrdiff_t>(stride));
-            for (; col < cols; ++col)
-                for (std::size_t i = row; i < row + 4; ++i)
-                    panel[i * stride + col] = block(i, col);
-        }
-    }
-    for (std::size_t i = row; i < rows; ++i) {
+    std::size_t const whole_rows = block.row_stride() == 1 ? rows / 4 * 4 : 0;
+    std::size_t const whole_cols = cols / 4 * 4;
+    for (std::size_t i = 0; i < whole_rows; i += 4)
+        for (std::size_t j = 0; j < whole_cols; j += 4)
+            transpose_4x4(&block(i, j), block.col_stride(), panel + i * stride + j, static_cast<std::ptrdiff_t>(stride));
+    for (std::size_t i = 0; i < rows; ++i) {
         T* const to = panel + i * stride;
         if (block.col_stride() == 1)
             std::copy_n(&block(i, 0), cols, to);
         else
-            for (std::size_t j = 0; j < cols; ++j)
+            for (std::size_t j = i < whole_rows ? whole_cols : 0; j < cols; ++j)
                 to[j] = block(i, j);
     }
     if (padded > cols)

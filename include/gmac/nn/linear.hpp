@@ -71,13 +71,29 @@ public:
         return t;
     }
 
-    matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> input,
-                                      tape& t) const {
+    /// [inputs, outputs]
+    template <class T>
+    [[nodiscard]] matrix_view<T> weight(std::span<T> parameters) const noexcept {
+        return {parameters.data(), inputs_, outputs_};
+    }
+    /// [outputs]
+    template <class T>
+    [[nodiscard]] vector_view<T> bias(std::span<T> parameters) const noexcept {
+        return {parameters.data() + inputs_ * outputs_, outputs_};
+    }
+
+    /// The forward pass into memory of the caller's, without a tape: input [rows, inputs] → output [rows, outputs].
+    void apply(std::span<scalar const> parameters, matrix_view<scalar const> input, matrix_view<scalar> output) const {
         require_parameters(parameters.size(), "linear::forward");
         require_shape(input, input.rows(), inputs_, "the input", "linear::forward");
+        Backend::affine(input, weight(parameters), bias(parameters), options_.function, output);
+    }
+
+    matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> input,
+                                      tape& t) const {
         require_rows(input.rows(), t.rows, "linear::forward");
         matrix_view<scalar> const output(t.output.data(), input.rows(), outputs_);
-        Backend::affine(input, weight(parameters), bias(parameters), options_.function, output);
+        apply(parameters, input, output);
         return output;
     }
 
@@ -101,10 +117,8 @@ public:
                                        output_gradient, delta);
             output_gradient = delta;
         }
-        Backend::product(transposed(input), output_gradient,
-                         matrix_view<scalar>(parameter_gradient.data(), inputs_, outputs_));
-        Backend::column_sums(output_gradient,
-                             vector_view<scalar>(parameter_gradient.data() + inputs_ * outputs_, outputs_));
+        Backend::product(transposed(input), output_gradient, weight(parameter_gradient));
+        Backend::column_sums(output_gradient, bias(parameter_gradient));
         if (!input_gradient.empty()) {
             require_shape(input_gradient, rows, inputs_, "the input gradient", "linear::backward");
             Backend::product(output_gradient, transposed(weight(parameters)), input_gradient);
@@ -112,12 +126,6 @@ public:
     }
 
 private:
-    [[nodiscard]] matrix_view<scalar const> weight(std::span<scalar const> parameters) const noexcept {
-        return {parameters.data(), inputs_, outputs_};
-    }
-    [[nodiscard]] vector_view<scalar const> bias(std::span<scalar const> parameters) const noexcept {
-        return {parameters.data() + inputs_ * outputs_, outputs_};
-    }
     void require_parameters(std::size_t size, std::string_view where) const {
         require(size == parameter_count(), "{}: {} parameters given, but the layer {} -> {} has {}", where, size,
                 inputs_, outputs_, parameter_count());

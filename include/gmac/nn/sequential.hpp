@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/buffer.hpp>
+#include <gmac/nn/module.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace gmac::nn {
+
+/// Modules one after the other, chosen at compile time: the output of each is the input of the next. Each has a member
+/// type `scalar`, the same for all. Flat layout: module after module. Models gmac::nn::module.
+///
+///     nn::sequential net(nn::linear<B>(4, 64), nn::activation_layer<B>(64, nn::activation::tanh), nn::linear<B>(64, 2));
+template <class First, class... Rest>
+    requires module<First, typename First::scalar> && (module<Rest, typename First::scalar> && ...)
+class sequential {
+public:
+    using scalar = typename First::scalar;
+    static constexpr std::size_t size = 1 + sizeof...(Rest);
+
+    /// Movable only: it remembers views into itself.
+    class tape {
+    public:
+        tape(tape&&) noexcept = default;
+        tape& operator=(tape&&) noexcept = default;
+
+    private:
+        friend class sequential;
+        explicit tape(std::tuple<typename First::tape, typename Rest::tape...> t) : tapes(std::move(t)) {}
+
+        std::tuple<typename First::tape, typename Rest::tape...> tapes;
+        std::array<buffer<scalar>, size> gradients;            // of each module's input; the first stays empty
+        std::array<matrix_view<scalar const>, size> outputs{}; // of the last forward pass
+    };
+
+    /// Throws gmac::error if a module's inputs are not the outputs of the one before.
+    explicit sequential(First first, Rest... rest) : modules_(std::move(first), std::move(rest)...) {
+        std::size_t outputs = inputs();
+        for_each_module([&]<std::size_t I>(std::integral_constant<std::size_t, I>, auto const& m) {
+            require(m.inputs() == outputs, "sequential: module {} takes {} inputs, but module {} has {} outputs", I,
+                    m.inputs(), I - 1, outputs);
+            outputs = m.outputs();
+            offsets_[I + 1] = offsets_[I] + m.parameter_count();
+        });
+    }
+
+    [[nodiscard]] std::size_t inputs() const noexcept { return std::get<0>(modules_).inputs(); }
+    [[nodiscard]] std::size_t outputs() const noexcept { return std::get<size - 1>(modules_).outputs(); }
+    [[nodiscard]] std::size_t parameter_count() const noexcept { return offsets_[size]; }
+    template <std::size_t I>
+    [[nodiscard]] auto const& get() const noexcept {
+        return std::get<I>(modules_);
+    }
+
+    void initialize(std::span<scalar> parameters, random_stream& stream) const {
+        require_parameters(parameters.size(), "sequential::initialize");
+        for_each_module([&](auto i, auto const& m) { m.initialize(part<i>(parameters), stream); });
+    }
+
+    /// Names are "0.weight", "0.bias", …
+    template <class Visit>
+    void describe(Visit&& visit) const {
+        for_each_module([&](auto i, auto const& m) {
+            m.describe([&](std::string_view name, std::size_t first, std::size_t rows, std::size_t cols) {
+                std::string const full = fmt::format("{}.{}", std::size_t{i}, name);
+                visit(std::string_view(full), offsets_[i] + first, rows, cols);
+            });
+        });
+    }
+
+    [[nodiscard]] tape make_tape(std::size_t rows) const {
+        tape t(std::apply([&](auto const&... m) { return std::tuple(m.make_tape(rows)...); }, modules_));
+        for_each_module([&](auto i, auto const& m) {
+            if constexpr (i > 0)
+                t.gradients[i] = buffer<scalar>(rows * m.inputs());
+        });
+        return t;
+    }
+
+    matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> input,
+                                      tape& t) const {
+        require_parameters(parameters.size(), "sequential::forward");
+        for_each_module([&](auto i, auto const& m) {
+            input = m.forward(part<i>(parameters), input, std::get<i>(t.tapes));
+            t.outputs[i] = input;
+        });
+        return input;
+    }
+
+    void backward(std::span<scalar const> parameters, matrix_view<scalar const> input, tape& t,
+                  matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
+                  matrix_view<scalar> input_gradient) const {
+        require_parameters(parameters.size(), "sequential::backward");
+        require_parameters(parameter_gradient.size(), "sequential::backward");
+        require(t.outputs[size - 1].rows() == input.rows(),
+                "sequential::backward: the input has {} rows, but the last forward pass had {}", input.rows(),
+                t.outputs[size - 1].rows());
+        for_each_module([&](auto reversed, auto const&) {
+            constexpr std::size_t i = size - 1 - reversed;
+            auto const& m = std::get<i>(modules_);
+            matrix_view<scalar> gradient = input_gradient;
+            matrix_view<scalar const> module_input = input;
+            if constexpr (i > 0) {
+                gradient = matrix_view<scalar>(t.gradients[i].data(), input.rows(), m.inputs());
+                module_input = t.outputs[i - 1];
+            }
+            m.backward(part<i>(parameters), module_input, std::get<i>(t.tapes), output_gradient,
+                       part<i>(parameter_gradient), gradient);
+            output_gradient = gradient;
+        });
+    }
+
+private:
+    template <class F>
+    void for_each_module(F&& f) const {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (f(std::integral_constant<std::size_t, I>{}, std::get<I>(modules_)), ...);
+        }(std::make_index_sequence<size>{});
+    }
+    template <std::size_t I, class T>
+    [[nodiscard]] std::span<T> part(std::span<T> all) const noexcept {
+        return all.subspan(offsets_[I], offsets_[I + 1] - offsets_[I]);
+    }
+    void require_parameters(std::size_t count, std::string_view where) const {
+        require(count == parameter_count(), "{}: {} parameters given, but the network has {}", where, count,
+                parameter_count());
+    }
+
+    std::tuple<First, Rest...> modules_;
+    std::array<std::size_t, size + 1> offsets_{};
+};
+
+} // namespace gmac::nn
