@@ -2,4 +2,9 @@
 #pragma once
 
 // Mixtures: mean, variance, density, distribution function, quantile, sampling, energy distance.
+#include <gmac/distributions/component.hpp>
+#include <gmac/distributions/dirac_mixture.hpp>
+#include <gmac/distributions/energy.hpp>
 #include <gmac/distributions/folded_normal.hpp>
+#include <gmac/distributions/gaussian_mixture.hpp>
+#include <gmac/distributions/mixture_quantile.hpp>

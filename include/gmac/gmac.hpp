@@ -12,6 +12,7 @@
 #include <gmac/distributions.hpp>
 #include <gmac/environment.hpp>
 #include <gmac/heads.hpp>
+#include <gmac/imputation.hpp>
 #include <gmac/losses.hpp>
 #include <gmac/nn.hpp>
 #include <gmac/targets.hpp>

@@ -7,4 +7,5 @@
 #include <gmac/losses/huber_quantile.hpp>
 #include <gmac/losses/sample_algorithm.hpp>
 #include <gmac/losses/sample_energy.hpp>
+#include <gmac/losses/sample_workspace.hpp>
 #include <gmac/losses/squared_error.hpp>
