@@ -71,7 +71,7 @@ struct categorical {
     }
 
     /// log π(a) and the entropy −Σ π log π in nats. An action that is not one of 0 … n − 1 is refused.
-    template <class Outputs, std::floating_point T = detail::scalar_of<Outputs>>
+    template <class Outputs, class T = detail::scalar_of<Outputs>>
     void log_probability_and_entropy(Outputs const& outputs, detail::span_of<T const> free,
                                      detail::matrix_of<T const> actions, detail::vector_of<T> log_probabilities,
                                      detail::vector_of<T> entropies) const {
@@ -100,7 +100,7 @@ struct categorical {
     /// The gradient with respect to the logits of Σ_i (c_i log π(a_i) + d_i entropy_i), c = log_probability_gradient and
     /// d = entropy_gradient: c (1{a = j} − π_j) − d π_j (log π_j + entropy). Written, not added, to output_gradient
     /// [B, n], which may be the logits' memory.
-    template <class Outputs, std::floating_point T = detail::scalar_of<Outputs>>
+    template <class Outputs, class T = detail::scalar_of<Outputs>>
     void gradient(Outputs const& outputs, detail::span_of<T const> free, detail::matrix_of<T const> actions,
                   detail::vector_of<T const> log_probability_gradient, detail::vector_of<T const> entropy_gradient,
                   detail::matrix_of<T> output_gradient, detail::span_of<T> free_gradient) const {
@@ -198,8 +198,8 @@ private:
     template <class T>
     static void require_actions(matrix_view<T const> const& actions, std::size_t count) {
         for (std::size_t i = 0; i < actions.rows(); ++i) {
-            T const action = actions(i, 0);
-            require(action >= T(0) && action < static_cast<T>(count) && action == std::floor(action),
+            auto const action = static_cast<double>(actions(i, 0));
+            require(action >= 0.0 && action < static_cast<double>(count) && action == std::floor(action),
                     "categorical: the action of row {} is {}, but must be one of 0 … {}", i, action, count - 1);
         }
     }
