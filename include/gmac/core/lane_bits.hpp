@@ -10,6 +10,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#if defined(__FAST_MATH__)
+#error "gmac needs IEEE arithmetic: compile the files that include it without -ffast-math"
+#endif
+
 /// What the special functions need to know of the machine: the bits of a number, fused multiply-add and the reciprocal
 /// square root. Lane types that are computed this way are float, double and their xsimd batches.
 namespace gmac::lanes {
@@ -249,7 +253,7 @@ template <class V>
 
 } // namespace detail
 
-/// 1/√x for x = 0 or normal x > 0, to 1.5 units in the last place; where that is greater than `cap` (x = 0 among them), a finite number
+/// 1/√x for x = 0 or normal x > 0, to 2 units in the last place; where that is greater than `cap` (x = 0 among them), a finite number
 /// between cap and three times cap.
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V inverse_sqrt(V const& x, V const& cap) noexcept {

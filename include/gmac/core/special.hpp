@@ -192,18 +192,20 @@ struct erf_fn {
 
 } // namespace lookup
 
-/// exp(x)
+/// exp(x), to 1.2 ulp (0.9 with fused multiply-adds).
 inline constexpr lookup::exp_fn exp{};
-/// log(x)
+/// log(x), to 0.8 ulp.
 inline constexpr lookup::log_fn log{};
-/// log(1 + x)
+/// log(1 + x), to 1.5 ulp.
 inline constexpr lookup::log1p_fn log1p{};
-/// erf(x)
+/// erf(x), to 1.3 ulp (1.1 with fused multiply-adds).
 inline constexpr lookup::erf_fn erf{};
-/// {exp(−z²), erf(z)}, which share the exponential.
+/// {exp(−z²), erf(z)}, which share the exponential. exp(−z²) is that of the square as rounded, to 1.2 ulp, and 0 where it
+/// would be less than the smallest normal number.
 inline constexpr lookup::exp_erf_fn exp_erf{};
 
-/// softplus(x) = log(1 + exp(x)) and sigmoid(x) = 1 / (1 + exp(−x)), its derivative, which share the exponential.
+/// softplus(x) = log(1 + exp(x)) to 2 ulp and its derivative sigmoid(x) = 1 / (1 + exp(−x)) to 2.8 ulp, which share the
+/// exponential.
 template <class V>
 struct softplus_result {
     V value, derivative;
