@@ -23,6 +23,8 @@ namespace gmac::losses {
 struct expectile {
     static constexpr std::string_view name = "expectile";
     static constexpr targets::kind target = targets::kind::dirac_particles;
+    template <class Head>
+    static constexpr bool fits_head = quantile_head<Head>;
 
     /// Throws gmac::error if the shapes do not fit, the batch or the targets are empty, a fraction is not in [0, 1], or the
     /// weights of a state are negative, not numbers or do not sum to one.

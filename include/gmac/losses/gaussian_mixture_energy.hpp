@@ -7,6 +7,7 @@
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/mixture_sums.hpp>
 #include <gmac/losses/detail/target_block.hpp>
+#include <gmac/losses/fits.hpp>
 #include <gmac/targets/kind.hpp>
 #include <gmac/targets/particles.hpp>
 
@@ -40,6 +41,8 @@ concept gaussian_mixture_head = requires(Head const& head, std::array<float, Hea
 struct gaussian_mixture_energy {
     static constexpr std::string_view name = "gaussian_mixture_energy";
     static constexpr targets::kind target = targets::kind::gaussian_particles;
+    template <class Head>
+    static constexpr bool fits_head = gaussian_mixture_head<Head>;
 
     bool target_term = false;
 
@@ -74,11 +77,26 @@ struct gaussian_mixture_energy {
         return evaluate<V, true, lanes::scalar_of<V>>(head, outputs, targets, gradient);
     }
 
+    /// A head that does not fit is refused at compile time, in one sentence.
+    template <class Head, class Outputs, class Targets>
+        requires(!fits_head<Head>)
+    double value(Head const&, Outputs&&, Targets const&) const {
+        return require_fit<gaussian_mixture_energy, Head>();
+    }
+    template <class Head, class Outputs, class Targets, class Gradient>
+        requires(!fits_head<Head>)
+    double value_and_gradient(Head const&, Outputs&&, Targets const&, Gradient&&) const {
+        return require_fit<gaussian_mixture_energy, Head>();
+    }
+    template <class V, class Head, class Outputs, class Targets, class Gradient>
+        requires(!fits_head<Head>)
+    double value_and_gradient_in_lanes(Head const&, Outputs&&, Targets const&, Gradient&&) const {
+        return require_fit<gaussian_mixture_energy, Head>();
+    }
+
 private:
     template <class V, bool WithGradient, class T, class Head, class Targets>
     T evaluate(Head const& head, matrix_view<T const> outputs, Targets const& targets, matrix_view<T> gradient) const {
-        static_assert(gaussian_mixture_head<Head>, "gaussian_mixture_energy needs a head that is a Gaussian mixture: use "
-                                                   "heads::gaussian_mixture<K>, or a loss that fits this head");
         require(outputs.rows() > 0, "gaussian_mixture_energy: the batch is empty, but must have at least one state");
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
         targets::require_targets(targets, outputs.rows(), name);

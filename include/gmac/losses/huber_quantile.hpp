@@ -32,6 +32,8 @@ namespace gmac::losses {
 struct huber_quantile {
     static constexpr std::string_view name = "huber_quantile";
     static constexpr targets::kind target = targets::kind::dirac_particles;
+    template <class Head>
+    static constexpr bool fits_head = quantile_head<Head>;
 
     double kappa = 1.0; ///< in units of the return
     sample_algorithm algorithm = sample_algorithm::automatic;
@@ -80,7 +82,7 @@ struct huber_quantile {
     template <bool WithGradient, class V, class T, class Workspace>
     [[nodiscard]] T mean(quantile_outputs<T const> const& predicted, targets::dirac_particles<T const> const& targets,
                          matrix_view<T> const& gradient, [[maybe_unused]] Workspace& workspace) const {
-        constexpr bool has_workspace = std::same_as<Workspace, sample_workspace<T>>;
+        constexpr bool has_workspace = !std::same_as<Workspace, detail::no_workspace>;
         bool fits = false;
         if constexpr (has_workspace)
             fits = workspace.fits(predicted.quantiles(), targets.particles());

@@ -10,6 +10,7 @@
 #include <gmac/losses/detail/energy_sweep.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
 #include <gmac/losses/detail/sample_plan.hpp>
+#include <gmac/losses/fits.hpp>
 #include <gmac/losses/sample_algorithm.hpp>
 #include <gmac/losses/sample_workspace.hpp>
 #include <gmac/targets/kind.hpp>
@@ -39,6 +40,8 @@ enum class energy_statistic {
 struct sample_energy {
     static constexpr std::string_view name = "sample_energy";
     static constexpr targets::kind target = targets::kind::dirac_particles;
+    template <class Head>
+    static constexpr bool fits_head = sample_head<Head>;
 
     energy_statistic statistic = energy_statistic::v;
     bool target_term = false;
@@ -84,11 +87,9 @@ private:
     template <class Lanes, bool WithGradient, class Head, class Outputs, class Targets, class Gradient, class Workspace>
     auto evaluate(Head const& head, Outputs& outputs, Targets const& targets, Gradient const& gradient,
                   Workspace& workspace) const {
-        static_assert(sample_head<Head>, "sample_energy compares samples, which the head does not give: it fits heads::dirac "
-                                         "and heads::implicit_quantile; use a loss that fits the head");
-        static_assert(detail::are_dirac_particles<Targets>,
+        static_assert(detail::are_dirac_particles<Targets> || !fits_head<Head>,
                       "sample_energy compares samples: its targets are targets::dirac_particles");
-        if constexpr (sample_head<Head> && detail::are_dirac_particles<Targets>) {
+        if constexpr (require_fit<sample_energy, Head>() && detail::are_dirac_particles<Targets>) {
             auto const samples = head.samples(outputs);
             using T = typename decltype(samples)::value_type;
             using V = std::conditional_t<std::is_void_v<Lanes>, lanes::lane_for_t<T>, Lanes>;

@@ -4,6 +4,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/losses/fits.hpp>
 #include <gmac/targets/kind.hpp>
 
 #include <algorithm>
@@ -71,6 +72,8 @@ template <class T>
 struct squared_error {
     static constexpr std::string_view name = "squared_error";
     static constexpr targets::kind target = targets::kind::returns;
+    template <class Head>
+    static constexpr bool fits_head = scalar_head<Head>;
 
     /// Throws gmac::error if the shapes do not fit or the batch is empty.
     template <class Head, class Outputs, class Returns>
@@ -90,12 +93,22 @@ struct squared_error {
         return evaluate<true, T>(head, raw, as_vector(returns), to);
     }
 
+    /// A head that does not fit is refused at compile time, in one sentence.
+    template <class Head, class Outputs, class Returns>
+        requires(!fits_head<Head>)
+    double value(Head const&, Outputs&&, Returns&&) const {
+        return require_fit<squared_error, Head>();
+    }
+    template <class Head, class Outputs, class Returns, class Gradient>
+        requires(!fits_head<Head>)
+    double value_and_gradient(Head const&, Outputs&&, Returns&&, Gradient&&) const {
+        return require_fit<squared_error, Head>();
+    }
+
 private:
     template <bool WithGradient, class T, class Head>
     static T evaluate(Head const& head, matrix_view<T const> outputs, vector_view<T const> returns,
                       matrix_view<T> gradient) {
-        static_assert(scalar_head<Head>,
-                      "squared_error learns one number: use heads::scalar, or a loss that fits this head");
         require(outputs.rows() > 0, "squared_error: the batch is empty, but must have at least one state");
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
         require_size(returns, outputs.rows(), "returns", name);
@@ -115,6 +128,8 @@ private:
 struct clipped_squared_error {
     static constexpr std::string_view name = "clipped_squared_error";
     static constexpr targets::kind target = targets::kind::clipped_returns;
+    template <class Head>
+    static constexpr bool fits_head = scalar_head<Head>;
 
     double clip = 0.2; ///< in units of the return
 
@@ -137,12 +152,22 @@ struct clipped_squared_error {
         return evaluate<true, T>(head, raw, as_vector(targets.returns), as_vector(targets.old_values), to);
     }
 
+    /// A head that does not fit is refused at compile time, in one sentence.
+    template <class Head, class Outputs, class Targets>
+        requires(!fits_head<Head>)
+    double value(Head const&, Outputs&&, Targets const&) const {
+        return require_fit<clipped_squared_error, Head>();
+    }
+    template <class Head, class Outputs, class Targets, class Gradient>
+        requires(!fits_head<Head>)
+    double value_and_gradient(Head const&, Outputs&&, Targets const&, Gradient&&) const {
+        return require_fit<clipped_squared_error, Head>();
+    }
+
 private:
     template <bool WithGradient, class T, class Head>
     T evaluate(Head const& head, matrix_view<T const> outputs, vector_view<T const> returns,
                vector_view<T const> old_values, matrix_view<T> gradient) const {
-        static_assert(scalar_head<Head>,
-                      "clipped_squared_error learns one number: use heads::scalar, or a loss that fits this head");
         require(clip >= 0.0, "clipped_squared_error: clip is {}, but must not be negative", clip);
         require(outputs.rows() > 0, "clipped_squared_error: the batch is empty, but must have at least one state");
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);

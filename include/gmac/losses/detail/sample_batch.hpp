@@ -6,6 +6,7 @@
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
+#include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <algorithm>
@@ -114,10 +115,9 @@ template <class Lanes, bool WithGradient, class Loss, class Head, class Outputs,
           class Workspace>
 auto evaluate_quantiles(Loss const& loss, Head const& head, Outputs& outputs, Targets const& targets,
                         Gradient const& gradient, Workspace& workspace) {
-    static_assert(quantile_head<Head>, "this loss learns quantiles, which the head does not predict: it fits heads::dirac "
-                                       "and heads::implicit_quantile; use a loss that fits the head");
-    static_assert(are_dirac_particles<Targets>, "this loss compares samples: its targets are targets::dirac_particles");
-    if constexpr (quantile_head<Head> && are_dirac_particles<Targets>) {
+    static_assert(are_dirac_particles<Targets> || !fits_head<Loss, Head>,
+                  "this loss compares samples: its targets are targets::dirac_particles");
+    if constexpr (require_fit<Loss, Head>() && are_dirac_particles<Targets>) {
         auto const predicted = head.quantiles(outputs);
         using T = typename decltype(predicted)::value_type;
         using V = std::conditional_t<std::is_void_v<Lanes>, lanes::lane_for_t<T>, Lanes>;
