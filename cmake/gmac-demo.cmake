@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The main job, which `cmake --workflow --preset demo` builds and runs.
-set(gmac_demo_arguments --preset hopper-fast --threads 2 --out runs/demo)
+set(gmac_demo_arguments --preset hopper-fast --threads 2 --out runs/demo --overwrite)
 
 if(TARGET gmac-train)
     add_custom_target(
