@@ -126,8 +126,8 @@ struct from_huber_quantiles {
     };
 
     /// quantiles [N], fractions [N] in (0, 1) → samples [N] in ascending order, which may be the quantiles' memory.
-    /// Throws gmac::error if sizes do not match, N is 0, κ is not positive, starts is not in 1 … 8, a fraction is not in (0, 1) or a quantile is
-    /// not finite.
+    /// Throws gmac::error if sizes do not match, N is 0, an option is out of its range, a fraction is not in (0, 1) or a
+    /// quantile is not finite.
     template <std::floating_point T>
     result operator()(vector_view<T const> quantiles, std::type_identity_t<vector_view<T const>> fractions,
                       std::type_identity_t<vector_view<T>> samples) const {

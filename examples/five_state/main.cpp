@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment.hpp"
+#include "pictures.hpp"
+
+#include <gmac/core/error.hpp>
+#include <gmac/distributions/energy.hpp>
+#include <gmac/version.hpp>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace {
+
+namespace five_state = gmac::examples::five_state;
+
+struct request {
+    five_state::options options;
+    std::filesystem::path out;
+    bool json = false;
+};
+
+void describe(CLI::App& app, request& asked) {
+    auto& options = asked.options;
+    app.set_version_flag("--version",
+                         fmt::format("gmac {}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH));
+    app.add_option(
+        "--out", asked.out,
+        "folder for the pictures (PNG and SVG); five-state unless --json is given, which draws none by itself");
+    app.add_flag("--json", asked.json,
+                 "prints a JSON array with an object for each chain and method, and nothing else");
+    app.add_option("--seed", options.seed, "of the episodes and of what the tables start from")->capture_default_str();
+    app.add_option("--steps", options.steps, "steps of the optimiser")->capture_default_str();
+    app.add_option("--episodes", options.episodes, "new episodes for each step")->capture_default_str();
+    app.add_option("--learning-rate", options.learning_rate, "of Adam at the start; falls linearly to 0")
+        ->capture_default_str();
+    app.add_option(
+           "--lambda", options.lambda,
+           "of SR(λ): 0 for one-step targets; the closer to 1, the fewer of the naive methods' mistakes pile up")
+        ->capture_default_str();
+    app.add_option("--kappa", options.kappa, "threshold of the Huber loss")->capture_default_str();
+}
+
+void print_json(std::span<five_state::result const> all) {
+    char const* before = "[";
+    for (auto const& one : all) {
+        // JSON has no infinity or NaN.
+        gmac::require(std::isfinite(one.energy_distance) && std::isfinite(one.mean) && std::isfinite(one.variance),
+                      "{} on the {} chain has an energy distance of {}, a mean of {} and a variance of {}", one.method,
+                      one.chain, one.energy_distance, one.mean, one.variance);
+        fmt::print(
+            "{}\n  {{\"chain\": \"{}\", \"method\": \"{}\", \"energy_distance\": {}, \"mean\": {}, \"variance\": {}}}",
+            before, one.chain, one.method, one.energy_distance, one.mean, one.variance);
+        before = ",";
+    }
+    fmt::print("\n]\n");
+}
+
+void print_head(five_state::chain const& world) {
+    auto const truth = world.truth();
+    fmt::print("\n{} chain: r4 is -1 with probability {}, else 1; S1 has mean {:.4f} and variance {:.4f}\n", world.name,
+               world.minus_probability, truth.mean(), truth.variance());
+    fmt::print("{:<26}{:>16}{:>16}{:>10}{:>10}\n", "", "energy distance", "best possible", "mean", "variance");
+}
+
+void print_row(five_state::result const& one) {
+    auto const& world = one.chain == five_state::chains[0].name ? five_state::chains[0] : five_state::chains[1];
+    // Five normal components can be the truth, fifteen points cannot.
+    bool const by_points = one.learned.component(0).deviation == 0.0;
+    double const floor = by_points ? gmac::energy(world.best_points(five_state::points), world.truth()) : 0.0;
+    fmt::print("{:<26}{:>16.5f}{:>16.5f}{:>10.4f}{:>10.4f}\n", one.method, one.energy_distance, floor, one.mean,
+               one.variance);
+    std::fflush(stdout);
+}
+
+void run(request const& asked) {
+    five_state::validate(asked.options);
+    std::string_view chain;
+    auto const all = five_state::learn_all(asked.options, [&](five_state::result const& one) {
+        if (asked.json)
+            return;
+        if (one.chain != chain)
+            print_head(one.chain == five_state::chains[0].name ? five_state::chains[0] : five_state::chains[1]);
+        chain = one.chain == five_state::chains[0].name ? five_state::chains[0].name : five_state::chains[1].name;
+        print_row(one);
+    });
+    if (asked.json)
+        print_json(all);
+    if (asked.json && asked.out.empty())
+        return;
+    auto const folder = asked.out.empty() ? std::filesystem::path("five-state") : asked.out;
+    auto const pictures = five_state::draw_pictures(folder, all);
+    if (!asked.json) {
+        fmt::print("\npictures, each as .png and .svg:\n");
+        for (auto const& stem : pictures)
+            fmt::print("  {}\n", stem.string());
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    request asked;
+    CLI::App app(
+        "gmac-five-state learns the value distributions of a chain of five states by eight methods\n"
+        "and compares what they find for the first state with the truth.");
+    describe(app, asked);
+    try {
+        app.parse(argc, argv);
+        run(asked);
+        return 0;
+    } catch (CLI::ParseError const& end) {
+        return app.exit(end);
+    } catch (gmac::error const& problem) {
+        std::fprintf(stderr, "gmac-five-state: %s\n", problem.what());
+    } catch (std::exception const& problem) {
+        std::fprintf(stderr, "gmac-five-state: unexpected: %s\n", problem.what());
+    }
+    return 1;
+}
