@@ -145,7 +145,7 @@ template <bool WithGradient, bool Weighted, class V, class T>
     V const one = lanes::constant<V>(1.0);
     V const equal = lanes::constant<V>(terms.target_weight);
     scatter_slopes<V, T> scatter(gradient, first, count);
-    V const energy = sweep_energy<WithGradient>(
+    V const energy = sweep_energy<WithGradient, Weighted>(
         &keys[padding], n + m, scratch.data(), terms,
         [&](std::size_t p) { return lanes::select(no_tag < sorted_tags[p], one, zero); },
         [&](std::size_t p) { return tagged_weight<Weighted, V>(sorted_tags[p], equal, targets.weights, first); },

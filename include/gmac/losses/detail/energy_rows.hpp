@@ -62,7 +62,7 @@ template <bool WithGradient, bool Weighted, class T>
     auto const first_particle = static_cast<std::uint32_t>(n);
     T const equal = static_cast<T>(terms.target_weight);
     T* const slopes = memory.slopes;
-    T const energy = sweep_energy<WithGradient>(
+    T const energy = sweep_energy<WithGradient, Weighted>(
         memory.points.keys[place], n + m, memory.points.keys[1 - place], terms,
         // The sign of the difference, as a number and not as a condition, which would be guessed wrong half of the time.
         [&](std::size_t p) { return static_cast<T>(static_cast<std::int32_t>((tags[p] - first_particle) >> 31u)); },

@@ -22,20 +22,46 @@ struct energy_terms {
     double states;        ///< the gradient is over their number
 };
 
+/// A distribution function as it is swept up: without weights from the number of points below, which is exact, and with
+/// them from their compensated sum (Kahan 1965).
+template <bool Weighted, class V>
+class swept_share {
+public:
+    explicit swept_share(double weight) noexcept : weight_(lanes::constant<V>(weight)) {}
+
+    /// One point more, if `point` is 1 and not 0; returns the share of all points so far. `weight` is its weight.
+    V add(V const& point, [[maybe_unused]] V const& weight) noexcept {
+        if constexpr (Weighted) {
+            V const more = weight * point - lost_;
+            V const sum = total_ + more;
+            lost_ = (sum - total_) - more;
+            total_ = sum;
+            return sum;
+        } else {
+            total_ = total_ + point;
+            return total_ * weight_;
+        }
+    }
+
+private:
+    V weight_;
+    V total_ = lanes::constant<V>(0.0);
+    V lost_ = lanes::constant<V>(0.0);
+};
+
 /// Sweeps over the sorted `keys` once up, for the energy, and once down, for the gradient with respect to each point, had it
 /// the weight 1 / N: `emit(p, slope)` with p from the last point to the first. `is_sample(p)` is 1 for a sample and 0 for a
 /// target particle; `target_weight(p)` is asked for all points. `scratch` has room for `count` numbers.
-template <bool WithGradient, class V, class IsSample, class TargetWeight, class Emit>
+template <bool WithGradient, bool Weighted, class V, class IsSample, class TargetWeight, class Emit>
 [[nodiscard]] inline V sweep_energy(V const* keys, std::size_t count, V* scratch, energy_terms const& terms,
                                     IsSample&& is_sample, TargetWeight&& target_weight, Emit&& emit) {
     V const zero = lanes::constant<V>(0.0);
     V const one = lanes::constant<V>(1.0);
     V const self = lanes::constant<V>(terms.self);
     V const target = lanes::constant<V>(terms.target);
-    V const sample_weight = lanes::constant<V>(terms.sample_weight);
 
-    V samples = zero;    // how many samples are not above: exact, unlike a sum of their weights
-    V below = zero;      // G
+    swept_share<false, V> samples(terms.sample_weight);
+    swept_share<Weighted, V> targets(terms.target_weight);
     V difference = zero; // G − self F
     V before = zero;     // the same below all points that share a place
     V energy = zero;
@@ -45,9 +71,8 @@ template <bool WithGradient, class V, class IsSample, class TargetWeight, class 
             scratch[p] = before;
         }
         V const sample = is_sample(p);
-        samples = samples + sample;
-        below = lanes::mul_add(V(target_weight(p)), V(one - sample), below);
-        V const f = samples * sample_weight;
+        V const f = samples.add(sample, one);
+        V const below = targets.add(V(one - sample), V(target_weight(p)));
         V const not_f = one - f;
         V const above = one - below;
         if constexpr (WithGradient)

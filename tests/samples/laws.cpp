@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws of the losses between samples, by RapidCheck.
+#include "support/catch.hpp"
+
+#include <gmac/distributions/dirac_mixture.hpp>
+#include <gmac/heads/implicit_quantile.hpp>
+#include <gmac/losses/expectile.hpp>
+#include <gmac/losses/huber_quantile.hpp>
+#include <gmac/losses/sample_energy.hpp>
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+using namespace gmac;
+
+namespace {
+
+using numbers = std::vector<double>;
+using losses::sample_algorithm;
+
+/// Multiples of 1/8 in [−8, 8]: sums and differences of them are exact, and many coincide.
+rc::Gen<numbers> points(std::size_t most) {
+    return rc::gen::map(rc::gen::resize(static_cast<int>(most),
+                                        rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(-64, 65)))),
+                        [](std::vector<int> const& eighths) {
+                            numbers result;
+                            for (int e : eighths)
+                                result.push_back(e / 8.0);
+                            return result;
+                        });
+}
+
+struct outcome {
+    double value;
+    numbers gradient;
+};
+
+template <class Loss>
+outcome run(Loss const& loss, numbers const& x, numbers const& y, numbers const& fractions) {
+    heads::implicit_quantile const head{.samples_per_state = x.size()};
+    numbers gradient(x.size());
+    double const value =
+        loss.value_and_gradient(head, quantile_outputs<double const>{{x.data(), 1, x.size()}, {fractions.data(), 1, x.size()}},
+                                targets::dirac_particles<double const>{{y.data(), 1, y.size()}, {}},
+                                matrix_view<double>(gradient.data(), 1, x.size()));
+    return {value, gradient};
+}
+
+numbers midpoints(std::size_t count) {
+    numbers result;
+    for (std::size_t i = 0; i < count; ++i)
+        result.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(count));
+    return result;
+}
+
+losses::sample_energy full(sample_algorithm algorithm) {
+    return {.target_term = true, .algorithm = algorithm};
+}
+double energy_between(numbers const& x, numbers const& y, sample_algorithm algorithm = sample_algorithm::sorted) {
+    return run(full(algorithm), x, y, midpoints(x.size())).value;
+}
+
+bool near(double a, double b, double scale = 1.0) {
+    return std::abs(a - b) <= 1e-12 * (scale + std::abs(a) + std::abs(b));
+}
+
+sample_algorithm any_algorithm() {
+    return *rc::gen::element(sample_algorithm::pairwise, sample_algorithm::sorted);
+}
+
+/// The same multiset up to repetition: equal distributions of equally likely points.
+bool same_distribution(numbers const& x, numbers const& y) {
+    dirac_mixture<double> const a(x);
+    dirac_mixture<double> const b(y);
+    numbers places = x;
+    places.insert(places.end(), y.begin(), y.end());
+    return std::ranges::all_of(places, [&](double p) { return std::abs(a.cdf(p) - b.cdf(p)) < 1e-9; });
+}
+
+// The same cases in every run, unless the user wants others; RapidCheck reads this at the first law.
+[[maybe_unused]] int const seeded = setenv("RC_PARAMS", "seed=20210718", 0);
+
+template <class Property>
+void law(char const* description, Property&& property) {
+    INFO(description);
+    CHECK(rc::check(description, std::forward<Property>(property)));
+}
+
+} // namespace
+
+TEST_CASE("Laws of the sample energy") {
+    law("is never negative", [] {
+        RC_ASSERT(energy_between(*points(24), *points(24), any_algorithm()) > -1e-13);
+    });
+    law("is zero exactly for equal distributions", [] {
+        numbers const x = *points(6);
+        numbers y = *rc::gen::oneOf(points(6), rc::gen::just(x));
+        if (*rc::gen::arbitrary<bool>()) { // every point twice is the same distribution
+            numbers const once = y;
+            y.insert(y.end(), once.begin(), once.end());
+        }
+        RC_CLASSIFY(same_distribution(x, y));
+        RC_ASSERT((energy_between(x, y) < 1e-13) == same_distribution(x, y));
+    });
+    law("is symmetric", [] {
+        numbers const x = *points(16);
+        numbers const y = *points(16);
+        RC_ASSERT(near(energy_between(x, y), energy_between(y, x)));
+    });
+    law("its root obeys the triangle inequality", [] {
+        numbers const x = *points(8);
+        numbers const y = *points(8);
+        numbers const z = *points(8);
+        auto const root = [](numbers const& a, numbers const& b) { return std::sqrt((std::max)(0.0, energy_between(a, b))); };
+        RC_ASSERT(root(x, z) <= root(x, y) + root(y, z) + 1e-6);
+    });
+    law("is the same after a translation and grows with the scale, exactly for powers of two", [] {
+        numbers x = *points(16);
+        numbers y = *points(16);
+        auto const algorithm = any_algorithm();
+        double const shift = *rc::gen::inRange(-1000, 1000);
+        double const scale = std::ldexp(*rc::gen::element(1.0, -1.0), *rc::gen::inRange(-20, 20));
+        losses::sample_energy const loss{.algorithm = algorithm};
+        outcome const before = run(loss, x, y, midpoints(x.size()));
+        for (numbers* all : {&x, &y})
+            for (double& number : *all)
+                number = (number + shift) * scale;
+        outcome const after = run(loss, x, y, midpoints(x.size()));
+        RC_ASSERT(near(after.value, std::abs(scale) * before.value, std::abs(scale)));
+        for (std::size_t i = 0; i < x.size(); ++i)
+            RC_ASSERT(near(after.gradient[i], scale > 0.0 ? before.gradient[i] : -before.gradient[i]));
+    });
+    law("does not depend on the order of samples and particles", [] {
+        numbers const x = *points(16);
+        numbers const y = *points(16);
+        auto const algorithm = any_algorithm();
+        losses::sample_energy const loss{.algorithm = algorithm};
+        outcome const before = run(loss, x, y, midpoints(x.size()));
+        numbers x_reversed(x.rbegin(), x.rend());
+        numbers y_sorted = y;
+        std::ranges::sort(y_sorted);
+        outcome const after = run(loss, x_reversed, y_sorted, midpoints(x.size()));
+        RC_ASSERT(near(before.value, after.value));
+        for (std::size_t i = 0; i < x.size(); ++i)
+            RC_ASSERT(near(before.gradient[i], after.gradient[x.size() - 1 - i]));
+    });
+    law("has a gradient that moves all samples together by what the targets pull", [] {
+        // Under a common shift of the samples only the cross term changes: Σ_i g_i = 2/(N m) Σ sign(x − y).
+        numbers const x = *points(16);
+        numbers const y = *points(16);
+        double pull = 0.0;
+        for (double a : x)
+            for (double b : y)
+                pull += (a > b ? 1.0 : a < b ? -1.0 : 0.0);
+        outcome const found = run(losses::sample_energy{.algorithm = any_algorithm()}, x, y, midpoints(x.size()));
+        double sum = 0.0;
+        for (double g : found.gradient)
+            sum += g;
+        RC_ASSERT(near(sum, 2.0 * pull / static_cast<double>(x.size() * y.size())));
+    });
+    law("a particle with twice the weight is two particles", [] {
+        numbers const x = *points(12);
+        numbers const y = *points(12);
+        numbers doubled = y;
+        doubled.push_back(y.front());
+        numbers weights(y.size(), 1.0 / static_cast<double>(doubled.size()));
+        weights.front() *= 2.0;
+        heads::implicit_quantile const head{.samples_per_state = x.size()};
+        numbers const fractions = midpoints(x.size());
+        quantile_outputs<double const> const outputs{{x.data(), 1, x.size()}, {fractions.data(), 1, x.size()}};
+        targets::dirac_particles<double const> const weighted{{y.data(), 1, y.size()}, {weights.data(), 1, y.size()}};
+        targets::dirac_particles<double const> const repeated{{doubled.data(), 1, doubled.size()}, {}};
+        auto const algorithm = any_algorithm();
+        RC_ASSERT(near(full(algorithm).value(head, outputs, weighted), full(algorithm).value(head, outputs, repeated)));
+        losses::huber_quantile const huber{.algorithm = algorithm};
+        RC_ASSERT(near(huber.value(head, outputs, weighted), huber.value(head, outputs, repeated)));
+        RC_ASSERT(near(losses::expectile{}.value(head, outputs, weighted), losses::expectile{}.value(head, outputs, repeated)));
+    });
+}
+
+TEST_CASE("Laws of the quantile losses") {
+    law("Huber quantile is never negative, and zero where every particle is at every quantile", [] {
+        numbers const x = *points(16);
+        numbers const y = *points(16);
+        double const kappa = *rc::gen::element(0.0, 0.25, 1.0, 10.0);
+        outcome const found = run(losses::huber_quantile{.kappa = kappa, .algorithm = any_algorithm()}, x, y, midpoints(x.size()));
+        RC_ASSERT(found.value >= 0.0);
+        bool const one_place = std::ranges::all_of(x, [&](double a) {
+            return std::ranges::all_of(y, [&](double b) { return a == b; });
+        });
+        RC_ASSERT((found.value == 0.0) == one_place);
+    });
+    law("translation, and scale together with kappa", [] {
+        numbers x = *points(16);
+        numbers y = *points(16);
+        double const kappa = *rc::gen::element(0.0, 0.25, 1.0, 10.0);
+        auto const algorithm = any_algorithm();
+        double const shift = *rc::gen::inRange(-1000, 1000);
+        double const scale = std::ldexp(1.0, *rc::gen::inRange(-20, 20));
+        outcome const before = run(losses::huber_quantile{.kappa = kappa, .algorithm = algorithm}, x, y, midpoints(x.size()));
+        outcome const square = run(losses::expectile{}, x, y, midpoints(x.size()));
+        for (numbers* all : {&x, &y})
+            for (double& number : *all)
+                number = (number + shift) * scale;
+        outcome const after =
+            run(losses::huber_quantile{.kappa = kappa * scale, .algorithm = algorithm}, x, y, midpoints(x.size()));
+        RC_ASSERT(near(after.value, scale * before.value, scale));
+        outcome const square_after = run(losses::expectile{}, x, y, midpoints(x.size()));
+        RC_ASSERT(near(square_after.value, scale * scale * square.value, scale * scale));
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            RC_ASSERT(near(after.gradient[i], before.gradient[i]));
+            RC_ASSERT(near(square_after.gradient[i], scale * square.gradient[i], scale));
+        }
+    });
+    law("reflection exchanges τ and 1 − τ", [] {
+        numbers x = *points(16);
+        numbers y = *points(16);
+        auto const algorithm = any_algorithm();
+        numbers fractions = midpoints(x.size());
+        losses::huber_quantile const loss{.kappa = 0.5, .algorithm = algorithm};
+        outcome const before = run(loss, x, y, fractions);
+        for (numbers* all : {&x, &y})
+            for (double& number : *all)
+                number = -number;
+        for (double& tau : fractions)
+            tau = 1.0 - tau;
+        outcome const after = run(loss, x, y, fractions);
+        RC_ASSERT(near(before.value, after.value));
+        for (std::size_t i = 0; i < x.size(); ++i)
+            RC_ASSERT(near(before.gradient[i], -after.gradient[i]));
+    });
+    law("each quantile is learned for itself", [] {
+        numbers const x = *points(16);
+        numbers const y = *points(16);
+        numbers const fractions = midpoints(x.size());
+        losses::huber_quantile const loss{.algorithm = any_algorithm()};
+        outcome const all = run(loss, x, y, fractions);
+        double sum = 0.0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            outcome const one = run(loss, {x[i]}, y, {fractions[i]});
+            RC_ASSERT(near(one.gradient[0], all.gradient[i]));
+            sum += one.value;
+        }
+        RC_ASSERT(near(sum, all.value));
+    });
+}
+
+TEST_CASE("Laws of Dirac mixtures") {
+    law("the quantile function inverts the distribution function", [] {
+        numbers const x = *points(20);
+        dirac_mixture<double> const d(x);
+        for (double point : x)
+            RC_ASSERT(d.quantile(d.cdf(point)) == point);
+        double const p = *rc::gen::inRange(0, 1001) / 1000.0;
+        double const q = d.quantile(p);
+        RC_ASSERT(d.cdf(q) >= p);
+        RC_ASSERT(d.cdf(std::nextafter(q, -100.0)) <= p);
+    });
+    law("the distance to another is that of the general formula for mixtures", [] {
+        dirac_mixture<double> const a(*points(12));
+        dirac_mixture<double> const b(*points(12));
+        double const cross = gmac::detail::expected_difference<double>(a, b);
+        double const own = gmac::detail::expected_difference<double>(a, a) + gmac::detail::expected_difference<double>(b, b);
+        RC_ASSERT(near(energy(a, b), 2.0 * cross - own, 10.0));
+        RC_ASSERT(near(2.0 * cramer(a, b), energy(a, b)));
+    });
+    law("cvar is the mean of the lowest part: it grows with it, up to the mean", [] {
+        dirac_mixture<double> const d(*points(12));
+        double const lower = *rc::gen::inRange(1, 1000) / 1000.0;
+        double const upper = *rc::gen::inRange(1, 1001) / 1000.0;
+        RC_ASSERT(near(d.cvar(1.0), d.mean(), 10.0));
+        RC_ASSERT((d.cvar((std::min)(lower, upper)) <= d.cvar((std::max)(lower, upper)) + 1e-12));
+        RC_ASSERT(d.cvar(upper) <= d.quantile(upper) + 1e-12);
+    });
+}

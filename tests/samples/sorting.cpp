@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/catch.hpp"
+
+#include <gmac/core/lanes.hpp>
+#include <gmac/core/random.hpp>
+#include <gmac/core/transpose.hpp>
+#include <gmac/losses/detail/radix_sort.hpp>
+#include <gmac/losses/detail/sorting_network.hpp>
+#include <gmac/losses/detail/wide.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+using namespace gmac;
+using namespace gmac::losses::detail;
+
+namespace {
+
+/// Column-wise data for lane vectors: element i of lane l is at [i * width + l].
+template <class V>
+std::vector<V> in_lanes(std::vector<lanes::scalar_of<V>> const& numbers) {
+    std::vector<V> result(numbers.size() / lanes::width_of<V>);
+    lanes::read_columns<V>(matrix_view<lanes::scalar_of<V> const>(numbers.data(), lanes::width_of<V>, result.size(), 1,
+                                                                  static_cast<std::ptrdiff_t>(lanes::width_of<V>)),
+                           0, 0, result.size(), result.data());
+    return result;
+}
+template <class V>
+std::vector<lanes::scalar_of<V>> lane(std::vector<V> const& vectors, std::size_t which) {
+    using T = lanes::scalar_of<V>;
+    std::vector<T> all(vectors.size() * lanes::width_of<V>);
+    lanes::write_columns<V>(vectors.data(), matrix_view<T>(all.data(), lanes::width_of<V>, vectors.size()), 0, 0,
+                            vectors.size());
+    return {all.begin() + static_cast<std::ptrdiff_t>(which * vectors.size()),
+            all.begin() + static_cast<std::ptrdiff_t>((which + 1) * vectors.size())};
+}
+
+template <class V>
+void sorts_and_merges(std::size_t first, std::size_t second) {
+    using T = lanes::scalar_of<V>;
+    using Tag = tag_of<V>;
+    constexpr std::size_t width = lanes::width_of<V>;
+    random_stream random(first * 1000 + second);
+    std::vector<T> numbers((first + second) * width);
+    for (T& number : numbers)
+        number = static_cast<T>(random.below(random.below(2) == 0 ? 10u : 100000u));
+    std::vector<V> keys = in_lanes<V>(numbers);
+    std::vector<V> const before = keys;
+    std::vector<V> keys_alone = keys;
+    std::vector<Tag> tags(keys.size());
+    for (std::size_t i = 0; i < tags.size(); ++i)
+        tags[i] = lanes::constant<Tag>(static_cast<double>(i));
+
+    sort(sortable<V, Tag>{keys.data(), tags.data()}, first);
+    sort(sortable<V, Tag>{keys.data() + first, tags.data() + first}, second);
+    sort(sortable<V, no_tags>{keys_alone.data(), nullptr}, first);
+    CAPTURE(first, second, width);
+    for (std::size_t l = 0; l < width; ++l) {
+        auto wanted = lane(before, l);
+        std::sort(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(first));
+        auto alone = lane(keys_alone, l);
+        REQUIRE(std::equal(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(first), wanted.begin()));
+        std::sort(wanted.begin() + static_cast<std::ptrdiff_t>(first), wanted.end());
+        REQUIRE(lane(keys, l) == wanted);
+    }
+    merge(sortable<V, Tag>{keys.data(), tags.data()}, first, second);
+    for (std::size_t l = 0; l < width; ++l) {
+        auto const original = lane(before, l);
+        auto wanted = original;
+        std::ranges::sort(wanted);
+        auto const sorted = lane(keys, l);
+        REQUIRE(sorted == wanted);
+        auto const places = lane(tags, l);
+        std::vector<bool> seen(places.size());
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            auto const place = static_cast<std::size_t>(places[i]);
+            REQUIRE(original[place] == sorted[i]);
+            REQUIRE_FALSE(seen[place]);
+            seen[place] = true;
+        }
+    }
+}
+
+template <class T>
+void sorts_rows(std::size_t count) {
+    random_stream random(count);
+    std::vector<T> keys(count), more_keys(count);
+    std::vector<std::uint32_t> tags(count), more_tags(count);
+    for (T& key : keys)
+        key = random.below(4) == 0 ? static_cast<T>(random.below(3)) - T(1)
+                                   : static_cast<T>(std::ldexp(random.normal<double>(), static_cast<int>(random.below(60)) - 30));
+    std::iota(tags.begin(), tags.end(), 0u);
+    std::vector<T> const original = keys;
+    std::size_t const place = sort_row(row_buffers<T>{{keys.data(), more_keys.data()}, {tags.data(), more_tags.data()}}, count);
+    auto const& sorted = place == 0 ? keys : more_keys;
+    auto const& from = place == 0 ? tags : more_tags;
+    auto wanted = original;
+    std::ranges::stable_sort(wanted);
+    CAPTURE(count);
+    REQUIRE(sorted == wanted);
+    for (std::size_t i = 0; i < count; ++i)
+        REQUIRE(original[from[i]] == sorted[i]);
+    auto places = from;
+    std::ranges::sort(places);
+    for (std::size_t i = 0; i < count; ++i)
+        REQUIRE(places[i] == i);
+}
+
+} // namespace
+
+TEST_CASE("Networks sort and merge each lane for itself, with their tags") {
+    for (std::size_t first : {8u, 16u, 24u, 40u, 64u, 72u, 200u, 256u})
+        for (std::size_t second : {8u, 24u, 56u, 64u, 328u}) {
+            sorts_and_merges<lanes::widest<float>>(first, second);
+            sorts_and_merges<lanes::widest<double>>(first, second);
+            sorts_and_merges<double>(first, second);
+        }
+}
+
+TEST_CASE("Infinities that pad a network stay at its ends") {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    std::vector<double> keys{-infinity, -infinity, -infinity, 5, -infinity, 1, 3, 2, infinity, 4, 0, 7, infinity, infinity,
+                             infinity, infinity};
+    std::vector<double> tags(16);
+    std::iota(tags.begin(), tags.end(), 0.0);
+    sort(sortable<double, double>{keys.data(), tags.data()}, 8);
+    sort(sortable<double, double>{keys.data() + 8, tags.data() + 8}, 8);
+    merge(sortable<double, double>{keys.data(), tags.data()}, 8, 8);
+    // Padding is tags 0 to 2 and 12 to 15; −∞ with tag 4 and +∞ with tag 8 are keys.
+    CHECK(std::vector<double>(tags.begin(), tags.begin() + 3) == std::vector<double>{0, 1, 2});
+    CHECK(tags[3] == 4.0);
+    CHECK(tags[11] == 8.0);
+    auto rest = std::vector<double>(tags.begin() + 12, tags.end());
+    std::ranges::sort(rest);
+    CHECK(rest == std::vector<double>{12, 13, 14, 15});
+}
+
+TEST_CASE("Rows are sorted by their digits") {
+    for (std::size_t count : {0u, 1u, 2u, 3u, 17u, 100u, 255u, 1000u, 5000u}) {
+        sorts_rows<float>(count);
+        sorts_rows<double>(count);
+    }
+    CHECK(ordered_bits(-0.0f) < ordered_bits(0.0f));
+    CHECK(ordered_bits(-std::numeric_limits<double>::infinity()) < ordered_bits(std::numeric_limits<double>::lowest()));
+    CHECK(ordered_bits((std::numeric_limits<double>::max)()) < ordered_bits(std::numeric_limits<double>::infinity()));
+    CHECK(ordered_bits(-1.0) < ordered_bits(-0.5));
+}
+
+TEST_CASE("Double words keep what a double drops") {
+    using word = double_word<double>;
+    word const sum = word(1e16) + word(1.0) + word(-1e16);
+    CHECK(static_cast<double>(sum) == 1.0);
+    CHECK(static_cast<double>((word(1.0) + word(1e-25)) * (word(1.0) - word(1e-25)) - word(1.0)) ==
+          Approx(0.0).margin(1e-31));
+    word const product = word(1.0 + 0x1p-40) * word(1.0 - 0x1p-40);
+    CHECK(static_cast<double>(product - word(1.0)) == -0x1p-80);
+    CHECK(static_cast<double>(exact_difference(1e20, 3.0) - word(1e20)) == -3.0);
+    CHECK(exact_difference(1e8f, 0.3f) == 1e8 - static_cast<double>(0.3f));
+}
+
+TEST_CASE("Tiles go from any layout to lanes and back") {
+    auto const look = [](auto lane_type) {
+        using V = decltype(lane_type);
+        using T = lanes::scalar_of<V>;
+        constexpr std::size_t width = lanes::width_of<V>;
+        for (std::size_t rows : {std::size_t(1), width - 1, width, 2 * width + 1})
+            for (std::size_t cols : {1u, 5u, 16u, 37u}) {
+                if (rows == 0)
+                    continue;
+                std::vector<T> memory(6 * rows * cols, T(-1)), copy(memory);
+                auto const r = static_cast<std::ptrdiff_t>(rows);
+                auto const c = static_cast<std::ptrdiff_t>(cols);
+                std::array<std::array<std::ptrdiff_t, 2>, 3> const strides{{{c, 1}, {1, r}, {3 * c, 2}}};
+                for (auto const& [row_stride, col_stride] : strides) {
+                    std::ranges::fill(memory, T(-1));
+                    std::ranges::fill(copy, T(-1));
+                    matrix_view<T> const matrix(memory.data(), rows, cols, row_stride, col_stride);
+                    matrix_view<T> const back(copy.data(), rows, cols, row_stride, col_stride);
+                    for (std::size_t i = 0; i < rows; ++i)
+                        for (std::size_t j = 0; j < cols; ++j)
+                            matrix(i, j) = static_cast<T>(100 * i + j);
+                    std::vector<V> tile(cols);
+                    for (std::size_t first = 0; first < rows; first += width) {
+                        std::size_t const count = (std::min)(width, rows - first);
+                        lanes::read_columns<V>(matrix, first, 0, cols, tile.data(), count);
+                        for (std::size_t j = 0; j < cols; ++j) {
+                            std::array<T, width> lanes_of_tile;
+                            if constexpr (width == 1)
+                                lanes_of_tile[0] = tile[j];
+                            else
+                                tile[j].store_unaligned(lanes_of_tile.data());
+                            for (std::size_t l = 0; l < width; ++l)
+                                REQUIRE(lanes_of_tile[l] == matrix(first + (std::min)(l, count - 1), j));
+                        }
+                        lanes::write_columns<V>(tile.data(), back, first, 0, cols, count);
+                    }
+                    REQUIRE(copy == memory);
+                }
+            }
+    };
+    look(lanes::widest<float>());
+    look(lanes::widest<double>());
+    look(0.0);
+}
