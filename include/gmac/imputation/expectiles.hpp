@@ -132,9 +132,10 @@ struct closed_form {
 ///
 /// Expectiles of some distribution on N points are met to rounding, in closed form, if one of the fractions is ½ (as among
 /// the midpoints of an odd N); so are nearly all without. Others, like those that are still being learned, belong to no N
-/// points: then Eigen's Levenberg-Marquardt (MINPACK's lmder) goes from the closed form to the least sum of squared
-/// conditions 1/N Σ_j |τ_i − 1{z_j < e_i}| (z_j − e_i). From the expectiles themselves it, like MINPACK's hybrid method (the
-/// default of scipy.optimize.root), stays in a point where the conditions have no slope more often than not.
+/// points: then Eigen's Levenberg-Marquardt (MINPACK's lmder) goes downhill from the closed form in the sum of the squared
+/// conditions 1/N Σ_j |τ_i − 1{z_j < e_i}| (z_j − e_i), to a minimum that need not be the least. From the expectiles
+/// themselves it, like MINPACK's hybrid method (the default of scipy.optimize.root), gets stuck more often than not. Where
+/// several sets of points have the given expectiles, the closed form is the widest of them, in convex order.
 struct from_expectiles {
     double tolerance = 1e-10;   ///< of the conditions, in units of the expectiles' range: then they count as met
     int max_evaluations = 50;   ///< of the solver
