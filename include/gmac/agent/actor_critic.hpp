@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/agent/composition.hpp>
 #include <gmac/agent/networks.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/policy.hpp>
@@ -485,6 +486,21 @@ private:
     episode_window episodes_;
     std::vector<timed_episode> finished_;
     std::uint64_t frames_ = 0, updates_ = 0;
+};
+
+/// A head and a loss that do not fit each other: this says so, in one sentence, and takes every use without another error.
+template <class Actor, class Head, class Loss, class Backend, class Trunk>
+    requires(!detail::composable<Head, Loss, Backend>)
+class actor_critic<Actor, Head, Loss, Backend, Trunk> {
+public:
+    static_assert(detail::refuse_composition<Head, Loss, Backend>());
+
+    explicit actor_critic(environment_batch&, agent_options = {}, std::uint64_t = 0, executor* = nullptr, Actor = {},
+                          Head = {}, Loss = {}) {}
+    actor_critic(environment_batch&, Trunk, agent_options, std::uint64_t = 0, executor* = nullptr, Actor = {},
+                 Head = {}, Loss = {}) {}
+    void train(train_options const&) {}
+    update_report update(double = 0.0) { return {}; }
 };
 
 } // namespace gmac

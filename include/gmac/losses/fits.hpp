@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 
 namespace gmac::heads {
@@ -44,143 +45,138 @@ inline constexpr known kind_of<heads::implicit_quantile> = known::implicit_quant
 template <std::size_t K>
 inline constexpr known kind_of<heads::gaussian_mixture<K>> = known::gaussian_mixture;
 
-/// `refusal<Loss>::say<Head>()` does not compile, for a pair that does not fit.
-template <class Loss>
-struct refusal {
-    template <class Head>
-    static consteval void say() {
-        static_assert(fits_head<Loss, Head>, "this loss does not fit this head, as its member `fits_head` says");
-    }
-};
-template <>
-struct refusal<squared_error> {
-    template <class Head, known head = kind_of<Head>>
-    static consteval void say() {
-        if constexpr (head == known::dirac)
-            static_assert(fits_head<squared_error, Head>,
-                          "losses::squared_error does not fit heads::dirac<N>: this loss fits heads::scalar; this "
-                          "head fits huber_quantile, expectile and sample_energy");
-        else if constexpr (head == known::implicit_quantile)
-            static_assert(fits_head<squared_error, Head>,
-                          "losses::squared_error does not fit heads::implicit_quantile: this loss fits "
-                          "heads::scalar; this head fits huber_quantile, expectile and sample_energy");
-        else if constexpr (head == known::gaussian_mixture)
-            static_assert(fits_head<squared_error, Head>,
-                          "losses::squared_error does not fit heads::gaussian_mixture<K>: this loss fits "
-                          "heads::scalar; this head fits gaussian_mixture_energy");
-        else
-            static_assert(fits_head<squared_error, Head>,
-                          "losses::squared_error does not fit this head, whose transform gives no single `value`: "
-                          "use a loss that fits it, or heads::scalar");
-    }
-};
-template <>
-struct refusal<clipped_squared_error> {
-    template <class Head, known head = kind_of<Head>>
-    static consteval void say() {
-        if constexpr (head == known::dirac)
-            static_assert(fits_head<clipped_squared_error, Head>,
-                          "losses::clipped_squared_error does not fit heads::dirac<N>: this loss fits heads::scalar; "
-                          "this head fits huber_quantile, expectile and sample_energy");
-        else if constexpr (head == known::implicit_quantile)
-            static_assert(fits_head<clipped_squared_error, Head>,
-                          "losses::clipped_squared_error does not fit heads::implicit_quantile: this loss fits "
-                          "heads::scalar; this head fits huber_quantile, expectile and sample_energy");
-        else if constexpr (head == known::gaussian_mixture)
-            static_assert(fits_head<clipped_squared_error, Head>,
-                          "losses::clipped_squared_error does not fit heads::gaussian_mixture<K>: this loss fits "
-                          "heads::scalar; this head fits gaussian_mixture_energy");
-        else
-            static_assert(fits_head<clipped_squared_error, Head>,
-                          "losses::clipped_squared_error does not fit this head, whose transform gives no single "
-                          "`value`: use a loss that fits it, or heads::scalar");
-    }
-};
-template <>
-struct refusal<huber_quantile> {
-    template <class Head, known head = kind_of<Head>>
-    static consteval void say() {
-        if constexpr (head == known::scalar)
-            static_assert(fits_head<huber_quantile, Head>,
-                          "losses::huber_quantile does not fit heads::scalar: this loss fits heads::dirac<N> and "
-                          "heads::implicit_quantile; this head fits squared_error and clipped_squared_error");
-        else if constexpr (head == known::gaussian_mixture)
-            static_assert(fits_head<huber_quantile, Head>,
-                          "losses::huber_quantile does not fit heads::gaussian_mixture<K>: this loss fits "
-                          "heads::dirac<N> and heads::implicit_quantile; this head fits gaussian_mixture_energy");
-        else
-            static_assert(fits_head<huber_quantile, Head>,
-                          "losses::huber_quantile does not fit this head, which has no quantiles(outputs): use a "
-                          "loss that fits it, or heads::dirac<N> or heads::implicit_quantile");
-    }
-};
-template <>
-struct refusal<expectile> {
-    template <class Head, known head = kind_of<Head>>
-    static consteval void say() {
-        if constexpr (head == known::scalar)
-            static_assert(fits_head<expectile, Head>,
-                          "losses::expectile does not fit heads::scalar: this loss fits heads::dirac<N> and "
-                          "heads::implicit_quantile; this head fits squared_error and clipped_squared_error");
-        else if constexpr (head == known::gaussian_mixture)
-            static_assert(fits_head<expectile, Head>,
-                          "losses::expectile does not fit heads::gaussian_mixture<K>: this loss fits heads::dirac<N> "
-                          "and heads::implicit_quantile; this head fits gaussian_mixture_energy");
-        else
-            static_assert(fits_head<expectile, Head>,
-                          "losses::expectile does not fit this head, which has no quantiles(outputs): use a loss "
-                          "that fits it, or heads::dirac<N> or heads::implicit_quantile");
-    }
-};
-template <>
-struct refusal<sample_energy> {
-    template <class Head, known head = kind_of<Head>>
-    static consteval void say() {
-        if constexpr (head == known::scalar)
-            static_assert(fits_head<sample_energy, Head>,
-                          "losses::sample_energy does not fit heads::scalar: this loss fits heads::dirac<N> and "
-                          "heads::implicit_quantile; this head fits squared_error and clipped_squared_error");
-        else if constexpr (head == known::gaussian_mixture)
-            static_assert(fits_head<sample_energy, Head>,
-                          "losses::sample_energy does not fit heads::gaussian_mixture<K>: this loss fits "
-                          "heads::dirac<N> and heads::implicit_quantile; this head fits gaussian_mixture_energy");
-        else
-            static_assert(fits_head<sample_energy, Head>,
-                          "losses::sample_energy does not fit this head, which has no samples(outputs): use a loss "
-                          "that fits it, or heads::dirac<N> or heads::implicit_quantile");
-    }
-};
-template <>
-struct refusal<gaussian_mixture_energy> {
-    template <class Head, known head = kind_of<Head>>
-    static consteval void say() {
-        if constexpr (head == known::scalar)
-            static_assert(fits_head<gaussian_mixture_energy, Head>,
-                          "losses::gaussian_mixture_energy does not fit heads::scalar: this loss fits "
-                          "heads::gaussian_mixture<K>; this head fits squared_error and clipped_squared_error");
-        else if constexpr (head == known::dirac)
-            static_assert(fits_head<gaussian_mixture_energy, Head>,
-                          "losses::gaussian_mixture_energy does not fit heads::dirac<N>: this loss fits "
-                          "heads::gaussian_mixture<K>; this head fits huber_quantile, expectile and sample_energy");
-        else if constexpr (head == known::implicit_quantile)
-            static_assert(fits_head<gaussian_mixture_energy, Head>,
-                          "losses::gaussian_mixture_energy does not fit heads::implicit_quantile: this loss fits "
-                          "heads::gaussian_mixture<K>; this head fits huber_quantile, expectile and sample_energy");
-        else
-            static_assert(fits_head<gaussian_mixture_energy, Head>,
-                          "losses::gaussian_mixture_energy does not fit this head, whose transform gives no weights, "
-                          "means and deviations: use a loss that fits it, or heads::gaussian_mixture<K>");
-    }
-};
-
 } // namespace detail
 
 /// Stops the compilation, with one sentence that names the pair and what would fit, unless the loss fits the head. Gives
 /// whether it fits, so that what follows can be left out and nothing more is said: `if constexpr (require_fit<L, H>())`.
 template <class Loss, class Head>
 [[nodiscard]] consteval bool require_fit() {
-    if constexpr (!fits_head<Loss, Head>)
-        detail::refusal<Loss>::template say<Head>();
+    static_assert(fits_head<Loss, Head>, "this loss does not fit this head, as its member `fits_head` says");
+    return fits_head<Loss, Head>;
+}
+template <class Loss, class Head>
+    requires std::same_as<Loss, squared_error>
+[[nodiscard]] consteval bool require_fit() {
+    constexpr auto head = detail::kind_of<Head>;
+    if constexpr (head == detail::known::dirac)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::squared_error does not fit heads::dirac<N>: this loss fits heads::scalar; this head "
+                      "fits huber_quantile, expectile and sample_energy");
+    else if constexpr (head == detail::known::implicit_quantile)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::squared_error does not fit heads::implicit_quantile: this loss fits heads::scalar; "
+                      "this head fits huber_quantile, expectile and sample_energy");
+    else if constexpr (head == detail::known::gaussian_mixture)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::squared_error does not fit heads::gaussian_mixture<K>: this loss fits heads::scalar; "
+                      "this head fits gaussian_mixture_energy");
+    else
+        static_assert(fits_head<Loss, Head>,
+                      "losses::squared_error does not fit this head, whose transform gives no single `value`: use a "
+                      "loss that fits it, or heads::scalar");
+    return fits_head<Loss, Head>;
+}
+
+template <class Loss, class Head>
+    requires std::same_as<Loss, clipped_squared_error>
+[[nodiscard]] consteval bool require_fit() {
+    constexpr auto head = detail::kind_of<Head>;
+    if constexpr (head == detail::known::dirac)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::clipped_squared_error does not fit heads::dirac<N>: this loss fits heads::scalar; "
+                      "this head fits huber_quantile, expectile and sample_energy");
+    else if constexpr (head == detail::known::implicit_quantile)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::clipped_squared_error does not fit heads::implicit_quantile: this loss fits "
+                      "heads::scalar; this head fits huber_quantile, expectile and sample_energy");
+    else if constexpr (head == detail::known::gaussian_mixture)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::clipped_squared_error does not fit heads::gaussian_mixture<K>: this loss fits "
+                      "heads::scalar; this head fits gaussian_mixture_energy");
+    else
+        static_assert(fits_head<Loss, Head>,
+                      "losses::clipped_squared_error does not fit this head, whose transform gives no single "
+                      "`value`: use a loss that fits it, or heads::scalar");
+    return fits_head<Loss, Head>;
+}
+
+template <class Loss, class Head>
+    requires std::same_as<Loss, huber_quantile>
+[[nodiscard]] consteval bool require_fit() {
+    constexpr auto head = detail::kind_of<Head>;
+    if constexpr (head == detail::known::scalar)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::huber_quantile does not fit heads::scalar: this loss fits heads::dirac<N> and "
+                      "heads::implicit_quantile; this head fits squared_error and clipped_squared_error");
+    else if constexpr (head == detail::known::gaussian_mixture)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::huber_quantile does not fit heads::gaussian_mixture<K>: this loss fits "
+                      "heads::dirac<N> and heads::implicit_quantile; this head fits gaussian_mixture_energy");
+    else
+        static_assert(fits_head<Loss, Head>,
+                      "losses::huber_quantile does not fit this head, which has no quantiles(outputs): use a loss "
+                      "that fits it, or heads::dirac<N> or heads::implicit_quantile");
+    return fits_head<Loss, Head>;
+}
+
+template <class Loss, class Head>
+    requires std::same_as<Loss, expectile>
+[[nodiscard]] consteval bool require_fit() {
+    constexpr auto head = detail::kind_of<Head>;
+    if constexpr (head == detail::known::scalar)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::expectile does not fit heads::scalar: this loss fits heads::dirac<N> and "
+                      "heads::implicit_quantile; this head fits squared_error and clipped_squared_error");
+    else if constexpr (head == detail::known::gaussian_mixture)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::expectile does not fit heads::gaussian_mixture<K>: this loss fits heads::dirac<N> and "
+                      "heads::implicit_quantile; this head fits gaussian_mixture_energy");
+    else
+        static_assert(fits_head<Loss, Head>,
+                      "losses::expectile does not fit this head, which has no quantiles(outputs): use a loss that "
+                      "fits it, or heads::dirac<N> or heads::implicit_quantile");
+    return fits_head<Loss, Head>;
+}
+
+template <class Loss, class Head>
+    requires std::same_as<Loss, sample_energy>
+[[nodiscard]] consteval bool require_fit() {
+    constexpr auto head = detail::kind_of<Head>;
+    if constexpr (head == detail::known::scalar)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::sample_energy does not fit heads::scalar: this loss fits heads::dirac<N> and "
+                      "heads::implicit_quantile; this head fits squared_error and clipped_squared_error");
+    else if constexpr (head == detail::known::gaussian_mixture)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::sample_energy does not fit heads::gaussian_mixture<K>: this loss fits heads::dirac<N> "
+                      "and heads::implicit_quantile; this head fits gaussian_mixture_energy");
+    else
+        static_assert(fits_head<Loss, Head>,
+                      "losses::sample_energy does not fit this head, which has no samples(outputs): use a loss that "
+                      "fits it, or heads::dirac<N> or heads::implicit_quantile");
+    return fits_head<Loss, Head>;
+}
+
+template <class Loss, class Head>
+    requires std::same_as<Loss, gaussian_mixture_energy>
+[[nodiscard]] consteval bool require_fit() {
+    constexpr auto head = detail::kind_of<Head>;
+    if constexpr (head == detail::known::scalar)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::gaussian_mixture_energy does not fit heads::scalar: this loss fits "
+                      "heads::gaussian_mixture<K>; this head fits squared_error and clipped_squared_error");
+    else if constexpr (head == detail::known::dirac)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::gaussian_mixture_energy does not fit heads::dirac<N>: this loss fits "
+                      "heads::gaussian_mixture<K>; this head fits huber_quantile, expectile and sample_energy");
+    else if constexpr (head == detail::known::implicit_quantile)
+        static_assert(fits_head<Loss, Head>,
+                      "losses::gaussian_mixture_energy does not fit heads::implicit_quantile: this loss fits "
+                      "heads::gaussian_mixture<K>; this head fits huber_quantile, expectile and sample_energy");
+    else
+        static_assert(fits_head<Loss, Head>,
+                      "losses::gaussian_mixture_energy does not fit this head, whose transform gives no weights, "
+                      "means and deviations: use a loss that fits it, or heads::gaussian_mixture<K>");
     return fits_head<Loss, Head>;
 }
 
