@@ -110,7 +110,7 @@ private:
     template <class V, bool WithGradient, bool Weighted, class T, class Workspace>
     T mean(matrix_view<T const> const& samples, targets::dirac_particles<T const> const& targets,
            matrix_view<T> const& gradient, [[maybe_unused]] Workspace& workspace) const {
-        constexpr bool has_workspace = std::same_as<Workspace, sample_workspace<T>>;
+        constexpr bool has_workspace = !std::same_as<Workspace, detail::no_workspace>;
         bool fits = false;
         if constexpr (has_workspace)
             fits = workspace.fits(samples.cols(), targets.particles());
