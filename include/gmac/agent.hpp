@@ -3,6 +3,7 @@
 
 // The actor-critic: rollouts, the PPO update, training, checkpoints.
 #include <gmac/agent/actor_critic.hpp>
+#include <gmac/agent/composition.hpp>
 #include <gmac/agent/networks.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/policy.hpp>

@@ -3,6 +3,7 @@
 
 // What a value head is trained with. Needs no Eigen.
 #include <gmac/losses/expectile.hpp>
+#include <gmac/losses/fits.hpp>
 #include <gmac/losses/gaussian_mixture_energy.hpp>
 #include <gmac/losses/huber_quantile.hpp>
 #include <gmac/losses/sample_algorithm.hpp>
