@@ -11,6 +11,7 @@
 #include <gmac/losses/huber_quantile.hpp>
 #include <gmac/losses/sample_energy.hpp>
 #include <gmac/losses/squared_error.hpp>
+#include <gmac/nn/implicit_quantile.hpp>
 
 /// The paper's methods (Section 5), each one head and one loss in the same skeleton, and what lies next to them.
 namespace gmac::agents {

@@ -102,7 +102,7 @@ public:
         for (std::size_t s = 0; s < shard_count(); ++s)
             shards_.emplace_back(*this, (minibatch() + shard_count() - 1) / shard_count());
         for (std::size_t first = 0; first < all_rows(); first += chunk_rows)
-            chunks_.push_back(networks_.make_workspace(std::min(chunk_rows, all_rows() - first)));
+            chunks_.push_back(networks_.make_workspace((std::min)(chunk_rows, all_rows() - first)));
         finished_.reserve(rollout_.rows());
         worlds_.reset(rollout_.observations(0));
     }
@@ -240,9 +240,9 @@ private:
     [[nodiscard]] targets::sr_lambda rule() const {
         return {.discount = options_.discount, .lambda = options_.lambda, .particles = options_.particles};
     }
-    [[nodiscard]] std::size_t minibatch() const noexcept { return std::min(options_.minibatch, rollout_.rows()); }
+    [[nodiscard]] std::size_t minibatch() const noexcept { return (std::min)(options_.minibatch, rollout_.rows()); }
     [[nodiscard]] std::size_t shard_count() const noexcept {
-        std::size_t const wanted = options_.shards > 0 ? options_.shards : std::min<std::size_t>(8, minibatch() / 32);
+        std::size_t const wanted = options_.shards > 0 ? options_.shards : (std::min<std::size_t>)(8, minibatch() / 32);
         return std::clamp<std::size_t>(wanted, 1, minibatch());
     }
     /// States of a rollout, those after the last step, and at most one final observation a transition.
@@ -294,9 +294,9 @@ private:
         std::size_t const seen = rollout_.rows() + worlds_.size();
         tasks_->run((used + chunk_rows - 1) / chunk_rows, [&](std::size_t c) {
             // A chunk may begin among the states of the rollout and end among the final observations.
-            for (std::size_t first = c * chunk_rows; first < std::min(used, (c + 1) * chunk_rows);) {
+            for (std::size_t first = c * chunk_rows; first < (std::min)(used, (c + 1) * chunk_rows);) {
                 bool const final = first >= seen;
-                std::size_t const last = std::min((c + 1) * chunk_rows, final ? used : seen);
+                std::size_t const last = (std::min)((c + 1) * chunk_rows, final ? used : seen);
                 auto const all = final ? rollout_.finals().middle_rows(first - seen, last - first)
                                        : std::as_const(rollout_).observations().middle_rows(first, last - first);
                 random_stream random = stream(stream_purpose::fraction, first);
@@ -337,7 +337,7 @@ private:
         for (std::size_t epoch = 0; epoch < options_.epochs; ++epoch) {
             random.shuffle(std::span<std::uint32_t>(order_));
             for (std::size_t first = 0; first < states; first += minibatch(), ++batches) {
-                std::size_t const count = std::min(minibatch(), states - first);
+                std::size_t const count = (std::min)(minibatch(), states - first);
                 learn_from(std::span<std::uint32_t const>(order_).subspan(first, count), batches, report);
             }
         }
@@ -352,7 +352,7 @@ private:
     }
 
     void learn_from(std::span<std::uint32_t const> rows, std::size_t batch, update_report& report) {
-        std::size_t const parts = std::min(shards_.size(), rows.size());
+        std::size_t const parts = (std::min)(shards_.size(), rows.size());
         auto const begin = [&](std::size_t part) { return part * rows.size() / parts; };
         for (std::size_t s = 0; s < parts; ++s)
             for (std::size_t i = begin(s); i < begin(s + 1); ++i)

@@ -100,7 +100,7 @@ template <class V>
         return detail::min_512(limit, x);
 #endif
     else if constexpr (is_batch<V>)
-        return xsimd::min(limit, x);
+        return (xsimd::min)(limit, x);
     else
         return select(limit < x, limit, x);
 }
@@ -113,7 +113,7 @@ template <class V>
         return detail::max_512(limit, x);
 #endif
     else if constexpr (is_batch<V>)
-        return xsimd::max(limit, x);
+        return (xsimd::max)(limit, x);
     else
         return select(x < limit, limit, x);
 }
