@@ -189,7 +189,7 @@ result learn_table(chain const& world, std::string_view method, options const& a
         found.steps.push_back(static_cast<double>(step));
         found.distances.push_back(energy(found.learned, truth));
     };
-    std::size_t const interval = (std::max)(asked.steps / 200, std::size_t{1});
+    std::size_t const interval = (std::max)(asked.steps / 100, std::size_t{1});
     for (std::size_t step = 0; step < asked.steps; ++step) {
         if (step % interval == 0)
             measure(step);

@@ -27,7 +27,7 @@ struct options {
     std::uint64_t seed = 1;
     std::size_t steps = 2000;    ///< of the optimiser
     std::size_t episodes = 64;   ///< a step
-    double learning_rate = 0.03; ///< of Adam; falls linearly to 0
+    double learning_rate = 0.01; ///< of Adam; falls linearly to 0
     double lambda = 0.0;         ///< of SR(λ): 0 for one-step targets
     double kappa = 1.0;          ///< threshold of the Huber loss
 };

@@ -62,6 +62,10 @@ void print_json(std::span<five_state::result const> all) {
     fmt::print("\n]\n");
 }
 
+[[nodiscard]] five_state::chain const& chain_of(five_state::result const& one) {
+    return one.chain == five_state::chains[0].name ? five_state::chains[0] : five_state::chains[1];
+}
+
 void print_head(five_state::chain const& world) {
     auto const truth = world.truth();
     fmt::print("\n{} chain: r4 is -1 with probability {}, else 1; S1 has mean {:.4f} and variance {:.4f}\n", world.name,
@@ -69,8 +73,7 @@ void print_head(five_state::chain const& world) {
     fmt::print("{:<26}{:>16}{:>16}{:>10}{:>10}\n", "", "energy distance", "best possible", "mean", "variance");
 }
 
-void print_row(five_state::result const& one) {
-    auto const& world = one.chain == five_state::chains[0].name ? five_state::chains[0] : five_state::chains[1];
+void print_row(five_state::chain const& world, five_state::result const& one) {
     // Five normal components can be the truth, fifteen points cannot.
     bool const by_points = one.learned.component(0).deviation == 0.0;
     double const floor = by_points ? gmac::energy(world.best_points(five_state::points), world.truth()) : 0.0;
@@ -81,24 +84,26 @@ void print_row(five_state::result const& one) {
 
 void run(request const& asked) {
     five_state::validate(asked.options);
-    std::string_view chain;
+    bool const pictures = !asked.json || !asked.out.empty();
+    auto const folder = asked.out.empty() ? std::filesystem::path("five-state") : asked.out;
+    if (pictures)
+        five_state::make_folder(folder); // if it cannot be, that is better known before
     auto const all = five_state::learn_all(asked.options, [&](five_state::result const& one) {
         if (asked.json)
             return;
-        if (one.chain != chain)
-            print_head(one.chain == five_state::chains[0].name ? five_state::chains[0] : five_state::chains[1]);
-        chain = one.chain == five_state::chains[0].name ? five_state::chains[0].name : five_state::chains[1].name;
-        print_row(one);
+        auto const& world = chain_of(one);
+        if (one.method == five_state::methods.front())
+            print_head(world);
+        print_row(world, one);
     });
     if (asked.json)
         print_json(all);
-    if (asked.json && asked.out.empty())
+    if (!pictures)
         return;
-    auto const folder = asked.out.empty() ? std::filesystem::path("five-state") : asked.out;
-    auto const pictures = five_state::draw_pictures(folder, all);
+    auto const stems = five_state::draw_pictures(folder, all);
     if (!asked.json) {
         fmt::print("\npictures, each as .png and .svg:\n");
-        for (auto const& stem : pictures)
+        for (auto const& stem : stems)
             fmt::print("  {}\n", stem.string());
     }
 }

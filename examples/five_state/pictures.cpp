@@ -22,20 +22,19 @@ namespace {
 
 namespace gnuplot = train::gnuplot;
 
-/// How a method looks: one colour for each statistic, dashes for the naive way.
+/// How a method looks: one colour for each statistic.
 struct look {
     std::string_view title;
     std::string_view colour;
-    bool dashed;
 };
-constexpr std::array<look, methods.size()> looks{{{"Huber quantile, naive", "#d55e00", true},
-                                                  {"Huber quantile, imputed", "#d55e00", false},
-                                                  {"quantile, naive", "#0072b2", true},
-                                                  {"quantile, imputed", "#0072b2", false},
-                                                  {"expectile, naive", "#cc79a7", true},
-                                                  {"expectile, imputed", "#cc79a7", false},
-                                                  {"sample energy", "#009e73", false},
-                                                  {"Gaussian mixture energy", "#b8860b", false}}};
+constexpr std::array<look, methods.size()> looks{{{"Huber quantile, naive", "#d55e00"},
+                                                  {"Huber quantile, imputed", "#d55e00"},
+                                                  {"quantile, naive", "#0072b2"},
+                                                  {"quantile, imputed", "#0072b2"},
+                                                  {"expectile, naive", "#cc79a7"},
+                                                  {"expectile, imputed", "#cc79a7"},
+                                                  {"sample energy", "#009e73"},
+                                                  {"Gaussian mixture energy", "#b8860b"}}};
 constexpr std::string_view truth_colour = "#9a9a9a";
 constexpr double widest = 1.65; ///< values are drawn from −widest to widest
 constexpr double kernel = 0.05; ///< deviation of the normal kernel by which points become a density
@@ -94,8 +93,8 @@ public:
     void add(std::size_t method, result const& shown, std::string_view data, std::string_view plot) {
         auto const column = static_cast<double>(method / 2);
         int const row = static_cast<int>(method % 2);
-        double const left = (72.0 + 333.0 * column) / picture_.width;
-        double const right = (72.0 + 333.0 * column + 288.0) / picture_.width;
+        double const left = (84.0 + 330.0 * column) / picture_.width;
+        double const right = (84.0 + 330.0 * column + 286.0) / picture_.width;
         picture_.data += data;
         picture_.plot += fmt::format(
             "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset tmargin at screen "
@@ -103,8 +102,8 @@ public:
             left, right, down(top(row)), down(top(row) + height), -widest, widest);
         picture_.plot += fmt::format("set xlabel {}\n", gnuplot::literal(row == 1 ? "return from S1" : ""));
         picture_.plot += label(looks[method].title, "graph 0, 1 left offset 0, 0.8", 13, looks[method].colour);
-        picture_.plot += label(fmt::format("distance {:.4f}", shown.energy_distance), "graph 1, 1 right offset 0, 0.8",
-                               11, "#444444");
+        picture_.plot +=
+            label(fmt::format("{:.4f}", shown.energy_distance), "graph 1, 1 right offset 0, 0.8", 11, "#444444");
         picture_.plot += plot;
         picture_.plot += "\nunset label\n";
     }
@@ -129,30 +128,33 @@ void draw_densities(std::filesystem::path const& stem, chain const& world, std::
     eight_panels
         panels(fmt::format("{} chain: what eight methods learn for the value of S1",
                            capitalised(std::string(world.name))),
-               fmt::format("grey: the truth; strokes: the {} learned points, and as a density smoothed by a normal "
-                           "kernel of deviation {}; the Gaussian mixture has a density of its own",
+               fmt::format("grey: the truth; strokes: the {} learned points, above them smoothed by a normal kernel of "
+                           "deviation {}; numbers: energy distance to the truth",
                            points, kernel),
                "density");
     distribution const truth = world.truth();
-    double const highest = truth.pdf(1.0) > truth.pdf(-1.0) ? truth.pdf(1.0) : truth.pdf(-1.0);
     auto const x = places(660);
+    auto const true_density = map(x, [&](double at) { return truth.pdf(at); });
+    std::vector<std::vector<double>> learned;
+    double highest = std::ranges::max(true_density);
+    for (result const& one : all) {
+        distribution const shown = is_points(one.learned) ? smoothed(one.learned) : one.learned;
+        learned.push_back(map(x, [&](double at) { return shown.pdf(at); }));
+        highest = (std::max)(highest, std::ranges::max(learned.back()));
+    }
     for (std::size_t i = 0; i < all.size(); ++i) {
-        distribution const shown = is_points(all[i].learned) ? smoothed(all[i].learned) : all[i].learned;
-        auto const learned = map(x, [&](double at) { return shown.pdf(at); });
-        std::string data =
-            gnuplot::data_block(fmt::format("curves{}", i),
-                                std::array{x, map(x, [&](double at) { return truth.pdf(at); }), learned});
-        double const top = 1.12 * (std::max)(highest, *std::ranges::max_element(learned));
+        std::string data = gnuplot::data_block(fmt::format("curves{}", i), std::array{x, true_density, learned[i]});
         std::string plot = fmt::format(
             "set yrange [0:{:.4g}]\nset ytics 0, 1\nplot $curves{} using 1:2 with filledcurves y1=0 fillstyle solid 0.45 "
             "noborder linecolor rgb '{}', '' using 1:3 with filledcurves y1=0 fillstyle solid 0.22 noborder linecolor rgb "
             "'{}', '' using 1:3 with lines linewidth 2.2 linecolor rgb '{}'",
-            top, i, truth_colour, looks[i].colour, looks[i].colour);
+            1.05 * highest, i, truth_colour, looks[i].colour, looks[i].colour);
         if (is_points(all[i].learned)) {
             std::vector<double> at;
             for (component const& one : all[i].learned.components())
                 at.push_back(one.mean);
-            data += gnuplot::data_block(fmt::format("points{}", i), std::array{at, std::vector(at.size(), 0.07 * top)});
+            std::vector const height(at.size(), 0.065 * highest);
+            data += gnuplot::data_block(fmt::format("points{}", i), std::array{at, height});
             plot += fmt::format(", $points{} using 1:2 with impulses linewidth 1.4 linecolor rgb '#222222'", i);
         }
         panels.add(i, all[i], data, plot);
@@ -163,7 +165,7 @@ void draw_densities(std::filesystem::path const& stem, chain const& world, std::
 void draw_cdfs(std::filesystem::path const& stem, chain const& world, std::span<result const> all) {
     eight_panels panels(
         fmt::format("{} chain: learned and true distribution functions of S1", capitalised(std::string(world.name))),
-        "grey: the truth; the energy distance is twice the integral of the squared difference, whose area is shaded",
+        "grey: the truth; numbers: the energy distance, twice the integral of the squared difference between the two",
         "probability");
     distribution const truth = world.truth();
     auto const grid = places(660);
@@ -190,53 +192,79 @@ void draw_cdfs(std::filesystem::path const& stem, chain const& world, std::span<
     panels.draw(stem);
 }
 
+struct curve {
+    std::size_t method;
+    std::string_view title;
+    std::string_view dashes; ///< as gnuplot wants them
+};
+constexpr std::array<curve, 7> curves{{{0, looks[0].title, "(8, 5)"},
+                                       {1, looks[1].title, "1"},
+                                       {4, looks[4].title, "(8, 5)"},
+                                       {5, looks[5].title, "1"},
+                                       {2, "quantile, naive and imputed alike", "1"},
+                                       {6, looks[6].title, "1"},
+                                       {7, looks[7].title, "1"}}};
+
+/// The commands and data of one chain's curves.
+void add_distances(gnuplot::picture& picture, std::size_t c, std::span<result const> of_chain) {
+    double const floor = energy(chains[c].best_points(points), chains[c].truth());
+    double const left = 0.075 + 0.482 * static_cast<double>(c);
+    picture.plot += fmt::format("set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n", left, left + 0.415);
+    picture.plot += label(fmt::format("{} chain", chains[c].name), "graph 0, 1 left offset 0, 0.9", 14);
+    picture.plot += label(fmt::format("the best {} points: {:.5f}", points, floor),
+                          fmt::format("graph 0.01, first {:.6g} left offset 0, -0.7", floor), 10, "#666666");
+    picture.plot += fmt::format("plot {:.6g} with lines dashtype 3 linewidth 1.5 linecolor rgb '#666666'", floor);
+    for (curve const& one : curves) {
+        result const& shown = of_chain[one.method];
+        picture.data +=
+            gnuplot::data_block(fmt::format("distance{}x{}", c, one.method), std::array{shown.steps, shown.distances});
+        picture.plot += fmt::format(", $distance{}x{} using 1:2 with lines linewidth 2 dashtype {} linecolor rgb '{}'",
+                                    c, one.method, one.dashes, looks[one.method].colour);
+    }
+    picture.plot += "\nunset label\nunset arrow\n";
+}
+
+/// The key of both panels: columns of two.
+[[nodiscard]] std::string key() {
+    std::string commands;
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+        double const left = 0.085 + 0.235 * static_cast<double>(i / 2);
+        double const height = i % 2 == 0 ? 0.078 : 0.035;
+        commands += fmt::format(
+            "set arrow from screen {0:.4f}, {1} to screen {2:.4f}, {1} nohead linewidth 2.5 dashtype {3} "
+            "linecolor rgb '{4}'\n",
+            left, height, left + 0.03, curves[i].dashes, looks[curves[i].method].colour);
+        commands += label(curves[i].title, fmt::format("screen {:.4f}, {}", left + 0.037, height), 12);
+    }
+    return commands;
+}
+
 void draw_distances(std::filesystem::path const& stem, std::span<result const> all) {
     gnuplot::picture picture{.data = {}, .plot = {}, .width = 1400, .height = 640};
     picture.plot = fmt::format(
-        "{}set multiplot\nset logscale y\nset format y '%g'\nset yrange [1e-5:2]\nset xrange "
-        "[0:{:.9g}]\nset xlabel 'steps of the optimiser'\nset tmargin at screen 0.855\nset bmargin "
-        "at screen 0.23\nset grid noxtics\n",
+        "{}set key off\nset multiplot\nset logscale y\nset format y '%g'\nset yrange [2e-5:2]\nset xrange [0:{:.9g}]\nset xlabel "
+        "'steps of the optimiser'\nset tmargin at screen 0.855\nset bmargin at screen 0.23\nset grid noxtics\n",
         gnuplot::style, all.front().steps.back());
     picture.plot += label("Energy distance of the learned value of S1 to the truth", "screen 0.5, 0.955 center", 17);
-    picture.plot +=
-        "set label 'energy distance' at screen 0.016, 0.54 center rotate font ',12' textcolor rgb '#222222'\n";
-    for (std::size_t c = 0; c < chains.size(); ++c) {
-        double const floor = energy(chains[c].best_points(points), chains[c].truth());
-        double const left = 0.068 + 0.48 * static_cast<double>(c);
-        picture.plot += fmt::format("set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n", left, left + 0.438);
-        picture.plot += label(fmt::format("{} chain", chains[c].name), "graph 0, 1 left offset 0, 0.9", 14);
-        picture.plot += label(fmt::format("the best {} points: {:.5f}", points, floor),
-                              fmt::format("graph 0.015, first {:.6g} left offset 0, -0.6", floor), 10, "#666666");
-        // One key under both panels.
-        picture.plot +=
-            c == 0 ? "set key at screen 0.5, 0.055 center bottom horizontal maxrows 2 width 2\n" : "unset key\n";
-        picture.plot +=
-            fmt::format("plot {:.6g} with lines dashtype 3 linewidth 1.5 linecolor rgb '#666666' notitle", floor);
-        for (std::size_t i = 0; i < methods.size(); ++i) {
-            result const& shown = all[c * methods.size() + i];
-            picture.data +=
-                gnuplot::data_block(fmt::format("distance{}x{}", c, i), std::array{shown.steps, shown.distances});
-            // The two that coincide remain visible: the imputed one is a broad pale line under the dashes of the naive.
-            picture.plot += fmt::format(
-                ", $distance{}x{} using 1:2 with lines linewidth {} dashtype {} linecolor rgb '{}' "
-                "title {}",
-                c, i, looks[i].dashed ? 2.0 : 2.4, looks[i].dashed ? "(8, 5)" : "1", looks[i].colour,
-                gnuplot::literal(looks[i].title));
-        }
-        picture.plot += "\nunset label\n";
-    }
+    picture.plot += label("energy distance", "screen 0.014, 0.54 center rotate") + key();
+    for (std::size_t c = 0; c < chains.size(); ++c)
+        add_distances(picture, c, all.subspan(c * methods.size(), methods.size()));
     picture.plot += "unset multiplot\n";
     gnuplot::draw(stem, picture);
 }
 
 } // namespace
 
-std::vector<std::filesystem::path> draw_pictures(std::filesystem::path const& folder, std::span<result const> all) {
-    require(all.size() == chains.size() * methods.size(), "draw_pictures: there are {} results, but must be {}",
-            all.size(), chains.size() * methods.size());
+void make_folder(std::filesystem::path const& folder) {
     std::error_code problem;
     std::filesystem::create_directories(folder, problem);
     require(!problem, "cannot make the folder {}: {}", folder.string(), problem.message());
+}
+
+std::vector<std::filesystem::path> draw_pictures(std::filesystem::path const& folder, std::span<result const> all) {
+    require(all.size() == chains.size() * methods.size(), "draw_pictures: there are {} results, but must be {}",
+            all.size(), chains.size() * methods.size());
+    make_folder(folder);
     std::vector<std::filesystem::path> stems;
     for (std::size_t c = 0; c < chains.size(); ++c) {
         auto const of_chain = all.subspan(c * methods.size(), methods.size());

@@ -9,6 +9,9 @@
 
 namespace gmac::examples::five_state {
 
+/// With those above it, unless it is there. Throws gmac::error that says why it cannot be made.
+void make_folder(std::filesystem::path const& folder);
+
 /// Draws to a folder, each as PNG and SVG:
 ///     densities-symmetric, densities-asymmetric   what the eight methods learned for S1, with the truth behind;
 ///     cdfs-symmetric, cdfs-asymmetric             the same as distribution functions, and the area between;
