@@ -44,8 +44,8 @@ template <class V, class T>
 class scatter_slopes {
 public:
     scatter_slopes(matrix_view<T> const& gradient, std::size_t first, std::size_t count) noexcept
-        : start_(&gradient(first, 0)), row_stride_(gradient.row_stride()), col_stride_(gradient.col_stride()),
-          count_(count) {}
+        : start_(gradient.empty() ? nullptr : &gradient(first, 0)), row_stride_(gradient.row_stride()),
+          col_stride_(gradient.col_stride()), count_(count) {}
 
     void operator()(tag_of<V> const& tag, V const& slope) noexcept {
         if constexpr (lanes::width_of<V> == 1) {
