@@ -244,7 +244,7 @@ private:
 
     void run_forward(std::span<scalar const> parameters, matrix_view<scalar const> features, tape& t) const {
         require_parameters(parameters.size(), "implicit_quantile_network::forward");
-        require_shape(features, features.rows(), inputs(), "the features", "implicit_quantile_network::forward");
+        require_shape(features, features.rows(), inputs(), "the feature matrix", "implicit_quantile_network::forward");
         t.rows = features.rows();
         if (t.shared && t.rows > 0)
             embed(parameters, {t.fractions.data(), outputs()}, t,
