@@ -60,6 +60,12 @@ struct sortable {
     V* keys;
     Tag* tags;
 
+    [[nodiscard]] sortable from(std::size_t first) const noexcept {
+        if constexpr (std::same_as<Tag, no_tags>)
+            return {keys + first, nullptr};
+        else
+            return {keys + first, tags + first};
+    }
     void compare(std::size_t i, std::size_t j) const noexcept {
         if constexpr (std::same_as<Tag, no_tags>)
             exchange(keys[i], keys[j]);
@@ -123,7 +129,7 @@ inline void sort(sortable<V, Tag> const& s, std::size_t count) noexcept {
         s.template apply<sorting_eight>(first);
     for (std::size_t width = 2 * sorting_block; width / 2 < count; width *= 2)
         for (std::size_t first = 0; first + width / 2 < count; first += width)
-            merge_halves(sortable<V, Tag>{s.keys + first, s.tags + first}, width, 0, (std::min)(width, count - first));
+            merge_halves(s.from(first), width, 0, (std::min)(width, count - first));
 }
 
 /// Merges two sorted stretches, `first_count` and `second_count` elements one after the other, whole blocks both.
