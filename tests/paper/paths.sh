@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Run by ctest: paths.sh ROOT. Every path of this repository that README.md and docs/*.md name, in backticks or as the
+# target of a link, exists; and so does every test case that they name: a test file in backticks, followed by the case
+# in quotes. What is named in a paragraph or table row with "not here yet" must not exist, so that it is not forgotten
+# there. Program listings (fenced or indented blocks) are not looked at.
+set -u
+root=$1
+cd "$root" || exit 1
+
+# Lines "kind<TAB>what": path, later (a path that must not exist), or case (file<TAB>name), of the page on stdin.
+named() {
+    awk '
+        function flush(    rest, token, rest_of, later) {
+            gsub(/[ \t]+/, " ", text)
+            later = text ~ /not here yet/
+            rest = text
+            while (match(rest, /`[^`]+`/)) {
+                token = substr(rest, RSTART + 1, RLENGTH - 2)
+                rest = substr(rest, RSTART + RLENGTH)
+                print (later ? "later" : "path") "\t" token
+                if (token ~ /^tests\/.*\.cpp$/) {
+                    rest_of = rest
+                    while (match(rest_of, /^,? ?"[^"]+"/)) {
+                        name = substr(rest_of, RSTART, RLENGTH)
+                        rest_of = substr(rest_of, RSTART + RLENGTH)
+                        sub(/^[^"]*"/, "", name)
+                        sub(/"$/, "", name)
+                        print "case\t" token "\t" name
+                    }
+                }
+            }
+            rest = text
+            while (match(rest, /\]\([^)]+\)/)) {
+                print "link\t" substr(rest, RSTART + 2, RLENGTH - 3)
+                rest = substr(rest, RSTART + RLENGTH)
+            }
+            text = ""
+        }
+        /^ *```/ { flush(); fenced = !fenced; next }
+        fenced || /^    / && text == "" { next }
+        /^[ \t]*$/ { flush(); next }
+        /^[|]/ || /^[ ]*[-*] / || /^[ ]*[0-9]+[.] / || /^#/ { flush() }
+        { text = text " " $0 }
+        END { flush() }
+    '
+}
+
+# A word or two with slashes is a path here if it begins with a folder of this repository, or is a header as users write it.
+is_path() {
+    [[ $1 =~ ^[A-Za-z0-9_./*-]+$ ]] || return 1
+    case $1 in
+    include/* | examples/* | tests/* | bench/* | docs/* | cmake/* | .ci/*) return 0 ;;
+    gmac/*.hpp) return 0 ;;
+    esac
+    return 1
+}
+exists() {
+    local path=$1
+    [[ $path == gmac/*.hpp ]] && path=include/$path
+    compgen -G "$path" >/dev/null
+}
+
+wrong=0
+count=0
+complain() {
+    echo "$1"
+    wrong=1
+}
+for page in README.md docs/*.md; do
+    folder=$(dirname "$page")
+    while IFS=$'\t' read -r kind what name; do
+        case $kind in
+        path)
+            is_path "$what" || continue
+            exists "$what" || complain "$page: there is no $what"
+            ;;
+        later)
+            is_path "$what" || continue
+            exists "$what" && complain "$page: $what is said to be not here yet, but it is"
+            ;;
+        case)
+            # A long name may be two literals in the source.
+            [[ -f $what ]] || continue
+            tr -s ' \n' ' ' <"$what" | sed 's/" "//g' | grep -qF -- "\"$name\"" ||
+                complain "$page: $what has no test case \"$name\""
+            ;;
+        link)
+            [[ $what == *:* || $what == '#'* ]] && continue
+            [[ -e $folder/${what%%#*} ]] || complain "$page: the link to $what leads nowhere"
+            ;;
+        esac
+        count=$((count + 1))
+    done < <(named <"$page")
+done
+if ((count == 0)); then
+    complain "no page names a path: the check itself is wrong"
+fi
+((wrong == 0)) && echo "$count paths, links and test cases"
+exit "$wrong"
