@@ -7,7 +7,7 @@ scratch=$1
 rm -rf "$scratch"
 mkdir -p "$scratch/docs" "$scratch/include/gmac/core" "$scratch/tests/a"
 touch "$scratch/include/gmac/core/view.hpp"
-printf 'TEST_CASE("a name of "\n          "two parts") {}\n' >"$scratch/tests/a/b.cpp"
+printf 'TEST_CASE("a name of "\n          "two parts") {}\nTEST_CASE("|d|") {}\n' >"$scratch/tests/a/b.cpp"
 
 failed=0
 # expect accepted|refused TEXT: a page with this text, beside one that is right.
@@ -27,8 +27,11 @@ expect accepted '`gmac/core/view.hpp` and `include/gmac/core/*.hpp` and [a link]
 expect accepted '[elsewhere](https://example.org/docs/none.md), [here](#part)\n'
 expect accepted '`tests/a/b.cpp` "a name of two parts"\n'
 expect accepted '| `tests/a/b.cpp`, "a name of two\n parts" |\n'
+expect accepted '| `tests/a/b.cpp` "\\|d\\|" | x |\n'
 expect accepted '```\n`docs/none.md`\n```\n\n    `docs/none.md`\n'
 expect accepted 'This is not here yet: `docs/none.md`.\n'
+expect accepted '| `tests/a/b.cpp`; not here yet: `docs/none.md` |\n'
+expect refused '| `docs/none.md`; not here yet: `docs/other.md` |\n'
 expect refused 'See `docs/none.md`.\n'
 expect refused 'See `gmac/core/none.hpp`.\n'
 expect refused 'See `include/gmac/none/*.hpp`.\n'
