@@ -21,13 +21,14 @@ using gmac::testing::allocations_during;
 
 TEMPLATE_TEST_CASE("Products allocate nothing, whatever their size", "[nn][allocation]", GMAC_TEST_BACKENDS) {
     using T = typename TestType::scalar;
-    for (auto const& [n, k, m] : {std::array<std::size_t, 3>{1, 64, 64},
-                                  {64, 64, 64},
-                                  {256, 64, 1},
-                                  {512, 300, 15},
-                                  {300, 512, 260},
-                                  {2048, 256, 64},
-                                  {100000, 3, 2}}) {
+    for (auto const& sizes : {std::array<std::size_t, 3>{1, 64, 64},
+                              {64, 64, 64},
+                              {256, 64, 1},
+                              {512, 300, 15},
+                              {300, 512, 260},
+                              {2048, 256, 64},
+                              {100000, 3, 2}}) {
+        std::size_t const n = sizes[0], k = sizes[1], m = sizes[2];
         buffer<T> const a(n * k, T(1)), w(k * m, T(1)), bias(m);
         buffer<T> y(n * m), d(k * m), e(n * k), at(n * k);
         matrix_view<T const> const left(a.data(), n, k), weight(w.data(), k, m);

@@ -88,9 +88,8 @@ TEMPLATE_TEST_CASE("Values and gradients of the implicit quantile network agains
         std::vector<T> taus(shared ? sizes.samples : states * sizes.samples);
         for (T& tau : taus)
             tau = random.template uniform<T>();
-        matrix_view<T const> const fractions =
-            shared ? shared_fractions(vector_view<T const>(taus), states)
-                   : matrix_view<T const>(taus.data(), states, sizes.samples);
+        matrix_view<T const> const fractions = shared ? shared_fractions(vector_view<T const>(taus), states)
+                                                      : matrix_view<T const>(taus.data(), states, sizes.samples);
         auto const values = net.forward(parameters, psi.view(), fractions, tape);
         REQUIRE(values.rows() == states);
 
@@ -104,7 +103,8 @@ TEMPLATE_TEST_CASE("Values and gradients of the implicit quantile network agains
                 for (std::size_t j = 0; j < features; ++j)
                     x.emplace_back(psi.view()(b, j));
                 auto const tau = static_cast<double>(fractions(b, n));
-                worst = (std::max)(worst, std::abs(textbook_value(p, x, tau).value - static_cast<double>(values(b, n))));
+                worst =
+                    (std::max)(worst, std::abs(textbook_value(p, x, tau).value - static_cast<double>(values(b, n))));
                 auto const weight = static_cast<double>(output_gradient.view()(b, n));
                 auto const slope = [&](dual& variable) {
                     variable.slope[0] = weight;
@@ -220,9 +220,8 @@ TEST_CASE("The implicit quantile network names its tensors and refuses what does
     auto const rows = [&](std::size_t n, std::size_t m) { return matrix_view<float>(memory.data(), n, m); };
     CHECK_THROWS_WITH(net.forward(parameters, rows(3, 2), rows(3, 3), tape),
                       "implicit_quantile_network: 3 states given, but the tape was made for 2");
-    CHECK_THROWS_WITH(
-        net.forward(parameters, rows(2, 2), rows(2, 4), tape),
-        "implicit_quantile_network::forward: the fractions are 2 x 4, but must be 2 x 3 or 1 x 3");
+    CHECK_THROWS_WITH(net.forward(parameters, rows(2, 2), rows(2, 4), tape),
+                      "implicit_quantile_network::forward: the fractions are 2 x 4, but must be 2 x 3 or 1 x 3");
     CHECK_THROWS_WITH(net.forward(parameters, rows(2, 3), rows(2, 3), tape),
                       "implicit_quantile_network::forward: the feature matrix is 2 x 3, but must be 2 x 2");
     net.forward(parameters, rows(2, 2), rows(2, 3), tape);

@@ -15,8 +15,9 @@
 #include <vector>
 
 // The backends of which everything below must hold; another one is added here.
-#define GMAC_TEST_BACKENDS                                                                                             \
-    gmac::backends::simd<float>, gmac::backends::simd<double>, gmac::backends::eigen<float>, gmac::backends::eigen<double>
+#define GMAC_TEST_BACKENDS                                                                   \
+    gmac::backends::simd<float>, gmac::backends::simd<double>, gmac::backends::eigen<float>, \
+        gmac::backends::eigen<double>
 
 namespace gmac::test {
 
@@ -29,7 +30,8 @@ inline constexpr std::initializer_list<layout> layouts{layout::row_major, layout
 template <class T>
 class strided_matrix {
 public:
-    strided_matrix(std::size_t rows, std::size_t cols, layout l) : memory_(margin + 2 * (rows + 2) * (cols + 3) + margin, untouched) {
+    strided_matrix(std::size_t rows, std::size_t cols, layout l)
+        : memory_(margin + 2 * (rows + 2) * (cols + 3) + margin, untouched) {
         T* const start = memory_.data() + margin;
         auto const r = static_cast<std::ptrdiff_t>(rows);
         auto const c = static_cast<std::ptrdiff_t>(cols);

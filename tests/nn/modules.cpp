@@ -120,7 +120,8 @@ TEMPLATE_TEST_CASE("Gradients of a layer and of networks against dual numbers", 
     for (layout l : {layout::row_major, layout::column_major, layout::both_strided}) {
         for (nn::activation f : {act::none, act::tanh, act::relu})
             check_gradients(nn::linear<B>(5, 3, {.function = f}), {{5, 3}, {f}}, 4, l);
-        check_gradients(nn::mlp<B>({3, 18, 7, 2}, {.activate_last = false}), {{3, 18, 7, 2}, {act::tanh, act::tanh, act::none}}, 5, l);
+        check_gradients(nn::mlp<B>({3, 18, 7, 2}, {.activate_last = false}),
+                        {{3, 18, 7, 2}, {act::tanh, act::tanh, act::none}}, 5, l);
         check_gradients(nn::mlp<B>({4, 6, 5}, {.function = act::relu}), {{4, 6, 5}, {act::relu, act::relu}}, 6, l);
         check_gradients(nn::sequential(nn::linear<B>(4, 6), nn::activation_layer<B>(6, act::tanh), nn::linear<B>(6, 1),
                                        nn::activation_layer<B>(1, act::relu)),
@@ -256,13 +257,12 @@ TEST_CASE("Parameter tensors have names and places", "[nn][modules]") {
         });
         return found;
     };
-    CHECK(entries(nn::mlp<fast>({3, 5, 2})) == std::vector<entry>{{"0.weight", 0, 3, 5},
-                                                                 {"0.bias", 15, 1, 5},
-                                                                 {"1.weight", 20, 5, 2},
-                                                                 {"1.bias", 30, 1, 2}});
-    CHECK(entries(nn::sequential(nn::linear<fast>(1, 2), nn::activation_layer<fast>(2, act::tanh), nn::linear<fast>(2, 1))) ==
-          std::vector<entry>{
-              {"0.weight", 0, 1, 2}, {"0.bias", 2, 1, 2}, {"2.weight", 4, 2, 1}, {"2.bias", 6, 1, 1}});
+    CHECK(
+        entries(nn::mlp<fast>({3, 5, 2})) ==
+        std::vector<entry>{{"0.weight", 0, 3, 5}, {"0.bias", 15, 1, 5}, {"1.weight", 20, 5, 2}, {"1.bias", 30, 1, 2}});
+    CHECK(entries(nn::sequential(nn::linear<fast>(1, 2), nn::activation_layer<fast>(2, act::tanh),
+                                 nn::linear<fast>(2, 1))) ==
+          std::vector<entry>{{"0.weight", 0, 1, 2}, {"0.bias", 2, 1, 2}, {"2.weight", 4, 2, 1}, {"2.bias", 6, 1, 1}});
 }
 
 TEST_CASE("Networks start orthogonal with zero biases, the last layer with a gain of its own", "[nn][modules]") {

@@ -41,7 +41,8 @@ double off_bound(matrix_view<T const> left, matrix_view<T const> right, matrix_v
 }
 
 template <class B>
-void check_product(std::size_t n, std::size_t k, std::size_t m, std::array<layout, 3> const& in, random_stream& random) {
+void check_product(std::size_t n, std::size_t k, std::size_t m, std::array<layout, 3> const& in,
+                   random_stream& random) {
     using T = typename B::scalar;
     strided_matrix<T> left(n, k, in[0]), right(k, m, in[1]), result(n, m, in[2]);
     left.fill(random);

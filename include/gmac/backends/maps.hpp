@@ -113,7 +113,8 @@ void with_map(nn::activation f, Visit&& visit) {
 
 /// Up to a register of the elements data[0], data[stride], …
 template <class V>
-[[nodiscard, gnu::always_inline]] inline V load_strided(lanes::scalar_of<V> const* data, std::ptrdiff_t stride, std::size_t count) noexcept {
+[[nodiscard, gnu::always_inline]] inline V load_strided(lanes::scalar_of<V> const* data, std::ptrdiff_t stride,
+                                                        std::size_t count) noexcept {
     if (stride == 1)
         return nn::detail::load_pack<V>(data, count);
     alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane{};
@@ -122,7 +123,8 @@ template <class V>
     return V::load_aligned(lane.data());
 }
 template <class V>
-[[gnu::always_inline]] inline void store_strided(V const& value, lanes::scalar_of<V>* data, std::ptrdiff_t stride, std::size_t count) noexcept {
+[[gnu::always_inline]] inline void store_strided(V const& value, lanes::scalar_of<V>* data, std::ptrdiff_t stride,
+                                                 std::size_t count) noexcept {
     if (stride == 1)
         return nn::detail::store_pack(value, data, count);
     alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane;
@@ -175,16 +177,22 @@ struct maps {
             result = detail::flattened(result);
         }
         detail::with_map(f, [&]<class Map>(Map) {
-            detail::with_stride(output.col_stride() == 1 && output_gradient.col_stride() == 1 && result.col_stride() == 1,
+            detail::with_stride(output.col_stride() == 1 && output_gradient.col_stride() == 1 &&
+                                    result.col_stride() == 1,
                                 [&](auto contiguous) {
-                for (std::size_t i = 0; i < result.rows(); ++i)
-                    nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, auto count) {
-                        V const y = detail::load_strided<V>(&output(i, j), detail::stride_of(output, contiguous), count);
-                        V const g =
-                            detail::load_strided<V>(&output_gradient(i, j), detail::stride_of(output_gradient, contiguous), count);
-                        detail::store_strided<V>(Map::backward(y, g), &result(i, j), detail::stride_of(result, contiguous), count);
-                    });
-            });
+                                    for (std::size_t i = 0; i < result.rows(); ++i)
+                                        nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, auto count) {
+                                            V const y =
+                                                detail::load_strided<V>(&output(i, j),
+                                                                        detail::stride_of(output, contiguous), count);
+                                            V const g =
+                                                detail::load_strided<V>(&output_gradient(i, j),
+                                                                        detail::stride_of(output_gradient, contiguous),
+                                                                        count);
+                                            detail::store_strided<V>(Map::backward(y, g), &result(i, j),
+                                                                     detail::stride_of(result, contiguous), count);
+                                        });
+                                });
         });
     }
 
@@ -214,7 +222,8 @@ protected:
                 for (std::size_t i = 0; i < result.rows(); ++i)
                     nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, auto count) {
                         V const x = detail::load_strided<V>(&input(i, j), detail::stride_of(input, contiguous), count);
-                        detail::store_strided<V>(Map::forward(x), &result(i, j), detail::stride_of(result, contiguous), count);
+                        detail::store_strided<V>(Map::forward(x), &result(i, j), detail::stride_of(result, contiguous),
+                                                 count);
                     });
             });
         });

@@ -72,9 +72,8 @@ inline void multiply_tile(std::size_t depth, lanes::scalar_of<V> const* a, std::
         b += b_row;
     }
     unroll<Height>([&](auto i) {
-        unroll<Registers>([&](auto j) {
-            sums[i][j].store_unaligned(c + std::ptrdiff_t(i) * c_row + std::ptrdiff_t(j) * width);
-        });
+        unroll<Registers>(
+            [&](auto j) { sums[i][j].store_unaligned(c + std::ptrdiff_t(i) * c_row + std::ptrdiff_t(j) * width); });
     });
 }
 
@@ -150,7 +149,8 @@ inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& block, lane
     std::size_t const whole_cols = cols / 4 * 4;
     for (std::size_t i = 0; i < whole_rows; i += 4)
         for (std::size_t j = 0; j < whole_cols; j += 4)
-            transpose_4x4(&block(i, j), block.col_stride(), panel + i * stride + j, static_cast<std::ptrdiff_t>(stride));
+            transpose_4x4(&block(i, j), block.col_stride(), panel + i * stride + j,
+                          static_cast<std::ptrdiff_t>(stride));
     for (std::size_t i = 0; i < rows; ++i) {
         T* const to = panel + i * stride;
         if (block.col_stride() == 1)
@@ -267,8 +267,8 @@ private:
                 T const* const a = left_.data() + static_cast<std::ptrdiff_t>(row) * left_.row_stride() +
                                    static_cast<std::ptrdiff_t>(p.first) * left_.col_stride();
                 if (in_place)
-                    multiply_strip<V, Registers>(block.rows(), depth, a, left_.row_stride(), left_.col_stride(), b, b_row,
-                                                 from_result ? block.data() : start,
+                    multiply_strip<V, Registers>(block.rows(), depth, a, left_.row_stride(), left_.col_stride(), b,
+                                                 b_row, from_result ? block.data() : start,
                                                  from_result ? block.row_stride() : 0, block.data(),
                                                  block.row_stride());
                 else
@@ -360,8 +360,8 @@ inline void multiply_few_columns(matrix_view<lanes::scalar_of<V> const> const& l
                 odd = xsimd::fma(V::load_unaligned(a + k + width), V::load_unaligned(b + k + width), odd);
             }
             for (; k < depth; k += width)
-                even = xsimd::fma(nn::detail::load_pack<V>(a + k, depth - k), nn::detail::load_pack<V>(b + k, depth - k),
-                                  even);
+                even = xsimd::fma(nn::detail::load_pack<V>(a + k, depth - k),
+                                  nn::detail::load_pack<V>(b + k, depth - k), even);
             T const sum = sum_of_lanes(V(even + odd));
             result(i, j) = start == start_from::zero     ? sum
                            : start == start_from::result ? result(i, j) + sum

@@ -46,8 +46,9 @@ struct simd : maps<T> {
             finish(f, result);
             return;
         }
-        detail::product<V>(input, weight, result, detail::start_from::bias, bias)
-            .run([f](matrix_view<T> const& block) { finish(f, block); });
+        detail::product<V>(input, weight, result, detail::start_from::bias, bias).run([f](matrix_view<T> const& block) {
+            finish(f, block);
+        });
     }
 
 private:

@@ -27,9 +27,7 @@ public:
 
     buffer() noexcept = default;
     explicit buffer(std::size_t size) : buffer(size, T{}) {}
-    buffer(std::size_t size, T const& value) : data_(allocate(size)), size_(size) {
-        std::fill_n(data_, size_, value);
-    }
+    buffer(std::size_t size, T const& value) : data_(allocate(size)), size_(size) { std::fill_n(data_, size_, value); }
     explicit buffer(std::span<T const> values) : data_(allocate(values.size())), size_(values.size()) {
         std::copy_n(values.data(), size_, data_);
     }

@@ -44,8 +44,8 @@ public:
 
     matrix_view<scalar const> forward(std::span<scalar const>, matrix_view<scalar const> input, tape& t) const {
         require_shape(input, input.rows(), size_, "the input", "activation_layer::forward");
-        require(input.rows() <= t.rows, "activation_layer::forward: the input has {} rows, but the tape was made for {}",
-                input.rows(), t.rows);
+        require(input.rows() <= t.rows,
+                "activation_layer::forward: the input has {} rows, but the tape was made for {}", input.rows(), t.rows);
         matrix_view<scalar> const output(t.output.data(), input.rows(), size_);
         Backend::activate(function_, input, output);
         return output;

@@ -21,12 +21,12 @@
 namespace gmac::nn {
 
 struct implicit_quantile_options {
-    std::size_t samples = 64;               ///< N, fractions of a state
-    std::size_t embedding = 64;             ///< cosines of a fraction
-    std::size_t hidden = 256;               ///< units between the product and the value
-    double gain = std::numbers::sqrt2;      ///< of the orthogonal initialisation of the two hidden layers
-    double last_gain = 1.0;                 ///< of the last layer
-    bool shared = false;                    ///< `predict` draws one set of fractions for the whole batch
+    std::size_t samples = 64;          ///< N, fractions of a state
+    std::size_t embedding = 64;        ///< cosines of a fraction
+    std::size_t hidden = 256;          ///< units between the product and the value
+    double gain = std::numbers::sqrt2; ///< of the orthogonal initialisation of the two hidden layers
+    double last_gain = 1.0;            ///< of the last layer
+    bool shared = false;               ///< `predict` draws one set of fractions for the whole batch
 };
 
 /// The quantile function as a network of the fraction (Dabney et al. 2018; Section 5 of the paper). With the trunk's
@@ -49,13 +49,13 @@ public:
 
     class tape {
         friend class implicit_quantile_network;
-        std::size_t capacity = 0;      // states
-        std::size_t rows = 0;          // states of the last forward pass
-        bool shared = false;           // its fractions
-        bool keep = false;             // φ and h of all rows
-        buffer<scalar> fractions;      // [B, N], or [1, N] if shared
-        buffer<scalar> values;         // [B, N]
-        buffer<scalar> shared_phi;     // [N, F]
+        std::size_t capacity = 0;       // states
+        std::size_t rows = 0;           // states of the last forward pass
+        bool shared = false;            // its fractions
+        bool keep = false;              // φ and h of all rows
+        buffer<scalar> fractions;       // [B, N], or [1, N] if shared
+        buffer<scalar> values;          // [B, N]
+        buffer<scalar> shared_phi;      // [N, F]
         buffer<scalar> shared_gradient; // [N, F]
         buffer<scalar> kept_phi, kept_hidden;
         // One chunk of rows.
@@ -65,7 +65,8 @@ public:
 
     /// Throws gmac::error if a size is zero or a gain is not finite.
     implicit_quantile_network(std::size_t features, implicit_quantile_options options)
-        : options_(options), embedding_(options.embedding, features, {activation::relu, options.gain}),
+        : options_(options),
+          embedding_(options.embedding, features, {activation::relu, options.gain}),
           hidden_(features, options.hidden, {activation::relu, options.gain}),
           value_(options.hidden, 1, {activation::none, options.last_gain}) {
         require(options.samples > 0, "implicit_quantile_network: samples is 0, but must be positive");
@@ -202,7 +203,9 @@ private:
     using V = lanes::widest<scalar>;
 
     /// States of a chunk: some hundred rows, so that the weights are read rarely and the chunk stays in an L2 cache.
-    [[nodiscard]] std::size_t chunk_states() const noexcept { return (std::max)(std::size_t{1}, 256 / options_.samples); }
+    [[nodiscard]] std::size_t chunk_states() const noexcept {
+        return (std::max)(std::size_t{1}, 256 / options_.samples);
+    }
 
     [[nodiscard]] matrix_view<scalar const> values(tape const& t) const noexcept {
         return {t.values.data(), t.rows, outputs()};
@@ -279,8 +282,7 @@ private:
     }
     /// φ of fraction n of state first + s.
     [[nodiscard]] scalar const* phi_row(tape& t, std::size_t first, std::size_t s, std::size_t n) const noexcept {
-        return t.shared ? t.shared_phi.data() + n * inputs()
-                        : phi(t, first, 0).data() + (s * outputs() + n) * inputs();
+        return t.shared ? t.shared_phi.data() + n * inputs() : phi(t, first, 0).data() + (s * outputs() + n) * inputs();
     }
 
     /// t.product = φ ∘ ψ

@@ -16,8 +16,8 @@
 namespace gmac::nn {
 
 struct linear_options {
-    activation function = activation::none;  ///< applied to the output, fused with the product
-    double gain = std::numbers::sqrt2;       ///< of the orthogonal initialisation; √2 trunk, 0.1 actor head, 1 value head
+    activation function = activation::none; ///< applied to the output, fused with the product
+    double gain = std::numbers::sqrt2; ///< of the orthogonal initialisation; √2 trunk, 0.1 actor head, 1 value head
 };
 
 /// y = f(x W + b) with x [rows, inputs], W [inputs, outputs], b [outputs]. Flat layout: W row-major, then b.

@@ -14,10 +14,10 @@
 namespace gmac::nn {
 
 struct mlp_options {
-    activation function = activation::tanh;  ///< after each layer
-    bool activate_last = true;               ///< false: the last layer is linear (a head rather than a trunk)
-    double gain = std::numbers::sqrt2;       ///< of the orthogonal initialisation
-    double last_gain = std::numbers::sqrt2;  ///< of the last layer
+    activation function = activation::tanh; ///< after each layer
+    bool activate_last = true;              ///< false: the last layer is linear (a head rather than a trunk)
+    double gain = std::numbers::sqrt2;      ///< of the orthogonal initialisation
+    double last_gain = std::numbers::sqrt2; ///< of the last layer
 };
 
 /// A multilayer perceptron whose widths are chosen at run time: widths[0] inputs, then one linear layer for each further
@@ -109,8 +109,7 @@ public:
         for (std::size_t i = layers_.size(); i-- > 0;) {
             layer const& l = layers_[i];
             offset -= l.parameter_count();
-            matrix_view<scalar const> const layer_input =
-                i == 0 ? input : layers_[i - 1].output(t.layers[i - 1], rows);
+            matrix_view<scalar const> const layer_input = i == 0 ? input : layers_[i - 1].output(t.layers[i - 1], rows);
             matrix_view<scalar> const gradient =
                 i == 0 ? input_gradient : matrix_view<scalar>(t.gradients[i].data(), rows, l.inputs());
             l.backward(parameters.subspan(offset, l.parameter_count()), layer_input, t.layers[i], output_gradient,

@@ -15,7 +15,7 @@ namespace gmac::nn::detail {
 /// `count` ≤ width elements; the other lanes are `fill`.
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V load_pack(lanes::scalar_of<V> const* data, std::size_t count,
-                                 lanes::scalar_of<V> fill = 0) noexcept {
+                                                     lanes::scalar_of<V> fill = 0) noexcept {
     if constexpr (lanes::width_of<V> == 1) {
         return *data;
     } else {
