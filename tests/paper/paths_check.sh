@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016
 # The check itself: paths_check.sh SCRATCH. paths.sh accepts pages whose paths exist and refuses each kind of wrong one.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
