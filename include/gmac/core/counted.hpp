@@ -58,6 +58,22 @@ struct operation_counts {
     }
 };
 
+/// What a comparison of counted numbers gives: a bool that remembers the counter, so that numbers selected by it go on
+/// counting even if they were constants.
+class counted_mask {
+public:
+    constexpr counted_mask(bool holds = false, operation_counts* counter = nullptr) noexcept
+        : holds_(holds), counter_(counter) {}
+    constexpr operator bool() const noexcept { return holds_; }
+    [[nodiscard]] constexpr operation_counts* counter() const noexcept { return counter_; }
+
+    friend constexpr bool any(counted_mask const& mask) noexcept { return mask.holds_; }
+
+private:
+    bool holds_;
+    operation_counts* counter_;
+};
+
 /// A number that counts what is done with it, in the counter that it was made with: a lane type of every kernel, and the
 /// element type of views and layers, so that the code which users run is the code that is counted.
 ///
@@ -98,12 +114,32 @@ public:
     counted& operator*=(counted const& b) noexcept { return *this = *this * b; }
     counted& operator/=(counted const& b) noexcept { return *this = *this / b; }
 
-    friend bool operator==(counted const& a, counted const& b) noexcept { return compare(a, b), a.value_ == b.value_; }
-    friend bool operator!=(counted const& a, counted const& b) noexcept { return compare(a, b), a.value_ != b.value_; }
-    friend bool operator<(counted const& a, counted const& b) noexcept { return compare(a, b), a.value_ < b.value_; }
-    friend bool operator>(counted const& a, counted const& b) noexcept { return compare(a, b), a.value_ > b.value_; }
-    friend bool operator<=(counted const& a, counted const& b) noexcept { return compare(a, b), a.value_ <= b.value_; }
-    friend bool operator>=(counted const& a, counted const& b) noexcept { return compare(a, b), a.value_ >= b.value_; }
+    friend counted_mask operator==(counted const& a, counted const& b) noexcept {
+        return {a.value_ == b.value_, count(a, b, &operation_counts::comparisons)};
+    }
+    friend counted_mask operator!=(counted const& a, counted const& b) noexcept {
+        return {a.value_ != b.value_, count(a, b, &operation_counts::comparisons)};
+    }
+    friend counted_mask operator<(counted const& a, counted const& b) noexcept {
+        return {a.value_ < b.value_, count(a, b, &operation_counts::comparisons)};
+    }
+    friend counted_mask operator>(counted const& a, counted const& b) noexcept {
+        return {a.value_ > b.value_, count(a, b, &operation_counts::comparisons)};
+    }
+    friend counted_mask operator<=(counted const& a, counted const& b) noexcept {
+        return {a.value_ <= b.value_, count(a, b, &operation_counts::comparisons)};
+    }
+    friend counted_mask operator>=(counted const& a, counted const& b) noexcept {
+        return {a.value_ >= b.value_, count(a, b, &operation_counts::comparisons)};
+    }
+
+    /// a where the mask holds, else b; a choice is not counted, the comparison was.
+    friend counted select(counted_mask const& mask, counted const& a, counted const& b) noexcept {
+        counted result = mask ? a : b;
+        if (result.counter_ == nullptr)
+            result.counter_ = mask.counter();
+        return result;
+    }
 
     friend counted abs(counted const& a) noexcept {
         return {std::abs(a.value_), count(a, a, &operation_counts::comparisons)};
@@ -145,13 +181,16 @@ private:
             ++(counter->*kind);
         return counter;
     }
-    static void compare(counted const& a, counted const& b) noexcept {
-        count(a, b, &operation_counts::comparisons);
-    }
 
     T value_ = 0;
     operation_counts* counter_ = nullptr;
 };
+
+/// Anything else that a comparison of counted numbers decides.
+template <class T>
+[[nodiscard]] constexpr T select(counted_mask const& mask, T const& a, T const& b) noexcept {
+    return mask ? a : b;
+}
 
 } // namespace gmac
 
