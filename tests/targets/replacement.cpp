@@ -5,6 +5,7 @@
 #include <gmac/targets/replacement.hpp>
 #include <gmac/targets/sources.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -61,22 +62,25 @@ TEST_CASE("Each particle is replaced with probability 1 - lambda, independently 
         replacement_events events;
         std::vector<int> replaced(particles * rows);
         std::uint64_t bits = 0;
+        bool outside = false;
         for (std::size_t row = 0; row < rows; ++row)
             events.next(particles, gaps, random,
                         [&](std::uint32_t first, std::size_t count, std::uint32_t const* positions,
                             std::uint32_t const* words) {
                             for (std::size_t i = 0; i < count; ++i) {
                                 std::uint32_t const particle = positions[i] - first;
-                                REQUIRE(particle < particles);
-                                ++replaced[row * particles + particle];
+                                outside = outside || particle >= particles;
+                                if (!outside)
+                                    ++replaced[row * particles + particle];
                                 bits += words[i] >> 31u;
                             }
                         });
+        REQUIRE_FALSE(outside);
+        REQUIRE(*std::max_element(replaced.begin(), replaced.end()) <= 1);
         double count = 0.0;
         double pairs = 0.0;
         std::array<double, 37> by_particle{};
         for (std::size_t i = 0; i < replaced.size(); ++i) {
-            REQUIRE(replaced[i] <= 1);
             count += replaced[i];
             by_particle[i % particles] += replaced[i];
             pairs += i > 0 ? replaced[i] * replaced[i - 1] : 0;
@@ -113,7 +117,7 @@ TEMPLATE_TEST_CASE("Components are chosen with their weights, and never one of w
         component_picker<T> const dense(weights.data(), 1, weights.size());
         component_picker<T> const strided(spread.data(), 3, weights.size());
         std::vector<double> shares(weights.size());
-        std::uint32_t const step = 1u << 12u;
+        std::uint32_t const step = 1u << 14u;
         std::array<std::uint32_t, 64> words, chosen, again;
         for (std::uint64_t first = 0; first < (1ull << 32u); first += 64ull * step) {
             for (std::size_t i = 0; i < 64; ++i)
@@ -125,13 +129,12 @@ TEMPLATE_TEST_CASE("Components are chosen with their weights, and never one of w
             dense(words.data(), 64, chosen.data());
             strided(words.data(), 64, again.data());
             REQUIRE(chosen == again);
-            for (std::uint32_t const k : chosen) {
-                REQUIRE(k < weights.size());
+            REQUIRE(*std::max_element(chosen.begin(), chosen.end()) < weights.size());
+            for (std::uint32_t const k : chosen)
                 shares[k] += static_cast<double>(step) * 0x1p-32;
-            }
         }
         for (std::size_t k = 0; k < weights.size(); ++k) {
-            CHECK(std::abs(shares[k] - static_cast<double>(weights[k])) < 0x1p-19);
+            CHECK(std::abs(shares[k] - static_cast<double>(weights[k])) < 0x1p-17);
             if (weights[k] == T(0))
                 CHECK(shares[k] == 0.0);
         }

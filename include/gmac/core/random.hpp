@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -156,10 +157,14 @@ private:
             }
             key = {(key[0] + 0x9E3779B9u) & low, (key[1] + 0xBB67AE85u) & low};
         }
-        for (auto const& c : counter)
-            for (std::size_t lane = 0; lane < 8; ++lane)
-                for (std::size_t word = 0; word < 4; ++word)
-                    *words++ = static_cast<result_type>(c[word][lane]);
+        for (auto const& c : counter) {
+            lanes const first = c[0] | c[1] << 32u; // two words of each block
+            lanes const second = c[2] | c[3] << 32u;
+            std::array<lanes, 2> const blocks{__builtin_shufflevector(first, second, 0, 8, 1, 9, 2, 10, 3, 11),
+                                              __builtin_shufflevector(first, second, 4, 12, 5, 13, 6, 14, 7, 15)};
+            std::memcpy(words, blocks.data(), sizeof blocks);
+            words += 32;
+        }
     }
 #endif
 

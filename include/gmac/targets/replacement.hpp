@@ -108,7 +108,7 @@ public:
     /// Calls replace(first, count, positions, words) for the replaced ones of the next `particles` particles, in parts of
     /// at most `at_once`; particle i of them has position first + i, modulo 2^32.
     template <class Replace>
-    void next(std::uint32_t particles, geometric_gaps const& gaps, random_stream& stream, Replace&& replace) noexcept {
+    [[gnu::always_inline]] void next(std::uint32_t particles, geometric_gaps const& gaps, random_stream& stream, Replace&& replace) noexcept {
         done_ += particles;
         for (;;) {
             // Counts without a branch for each. Beyond the known ones are positions that no row reaches.
@@ -131,7 +131,7 @@ private:
     static constexpr std::size_t at_once = 16;
     static constexpr std::uint32_t beyond = 0xffffffffu;
 
-    void draw(geometric_gaps const& gaps, random_stream& stream) noexcept {
+    [[gnu::noinline]] void draw(geometric_gaps const& gaps, random_stream& stream) noexcept {
         // Positions count from here on, lest they overflow.
         done_ -= reached_;
         std::uint32_t reached = 0;

@@ -89,22 +89,15 @@ void require_source(Source const& source, std::size_t rows, std::string_view whe
     }
 }
 
-/// The lowest and the highest number of some rows, or NaN in both if one is there.
-template <class T>
-struct extent {
-    T low, high;
-};
-
+/// The lowest number of some rows, or NaN if one of them is not finite.
 template <std::floating_point T>
-[[nodiscard]] extent<T> extent_of(matrix_view<T const> const& matrix, std::size_t first_row,
-                                  std::size_t rows) noexcept {
+[[nodiscard]] T lowest_of(matrix_view<T const> const& matrix, std::size_t first_row, std::size_t rows) noexcept {
     using V = lanes::widest<T>;
     constexpr std::size_t width = V::size;
     T const start = matrix(first_row, 0);
-    V low(start), high(start), spoiled(T(0));
+    V low(start), spoiled(T(0));
     auto const take = [&](V const& x) {
-        low = xsimd::min(low, x);
-        high = xsimd::max(high, x);
+        low = (xsimd::min)(low, x);
         spoiled += x * T(0); // NaN from the first number that is not finite, then for good
     };
     // A dense block is one long row.
@@ -117,24 +110,18 @@ template <std::floating_point T>
         std::size_t i = 0;
         if (row.stride() == 1)
             for (; i + width <= length; i += width)
-                take(V::load_unaligned(&row[i]));
+                take(V::load_unaligned(row.data() + i));
         while (i < length) {
             for (std::size_t lane = 0; lane < width; ++lane, i += i < length ? 1u : 0u)
                 part[lane] = i < length ? row[i] : start;
             take(V::load_aligned(part.data()));
         }
     }
-    T const nothing = lanes::sum_lanes(spoiled);
     T lowest = start;
-    T highest = start;
-    alignas(64) std::array<T, width> lows, highs;
-    low.store_aligned(lows.data());
-    high.store_aligned(highs.data());
-    for (std::size_t lane = 0; lane < width; ++lane) {
-        lowest = lows[lane] < lowest ? lows[lane] : lowest;
-        highest = highs[lane] > highest ? highs[lane] : highest;
-    }
-    return {lowest + nothing, highest + nothing};
+    low.store_aligned(part.data());
+    for (T const x : part)
+        lowest = x < lowest ? x : lowest;
+    return lowest + lanes::sum_lanes(spoiled);
 }
 
 /// Names the first number of the rows that breaks the rule.
@@ -153,27 +140,23 @@ template <class T, class Allowed>
 template <std::floating_point T>
 void require_weights(matrix_view<T const> const& weights, std::size_t first_row, std::size_t rows,
                      std::string_view where) {
-    if (!(extent_of(weights, first_row, rows).low >= T(0)))
+    if (!(lowest_of(weights, first_row, rows) >= T(0)))
         fail_at(
             weights, first_row, rows, [](T w) { return w >= T(0) && std::isfinite(w); }, "weight",
             "finite and not negative", where);
-    using V = lanes::widest<T>;
-    constexpr std::size_t width = V::size;
     T const tolerance = std::sqrt(std::numeric_limits<T>::epsilon());
-    for (std::size_t i = first_row; i < first_row + rows; i += width) {
-        std::size_t const count = (first_row + rows - i) < width ? first_row + rows - i : width;
-        V sum(T(0));
+    auto const sum_of = [&](std::size_t row) {
+        T sum = 0;
         for (std::size_t k = 0; k < weights.cols(); ++k)
-            sum += lanes::load_rows<V>(weights, i, k, count);
-        if (lanes::any(lanes::abs(V(sum - T(1))) > V(tolerance))) [[unlikely]]
-            for (std::size_t row = i; row < i + count; ++row) {
-                T total = 0;
-                for (std::size_t k = 0; k < weights.cols(); ++k)
-                    total += weights(row, k);
-                require(std::abs(total - T(1)) <= tolerance, "{}: the weights of row {} sum to {}, but must sum to 1",
-                        where, row, total);
-            }
-    }
+            sum += weights(row, k);
+        return sum;
+    };
+    bool all_sum_to_one = true;
+    for (std::size_t row = first_row; row < first_row + rows; ++row)
+        all_sum_to_one &= std::abs(sum_of(row) - T(1)) <= tolerance;
+    for (std::size_t row = first_row; !all_sum_to_one && row < first_row + rows; ++row)
+        require(std::abs(sum_of(row) - T(1)) <= tolerance, "{}: the weights of row {} sum to {}, but must sum to 1", where,
+                row, sum_of(row));
 }
 
 /// Throws gmac::error unless the distributions of some rows are distributions.
@@ -183,11 +166,11 @@ void require_distributions(Source const& source, std::size_t first_row, std::siz
     if (rows == 0)
         return;
     auto const finite = [](T x) { return std::isfinite(x); };
-    T const spoiled = extent_of(locations(source), first_row, rows).low;
+    T const spoiled = lowest_of(locations(source), first_row, rows);
     if constexpr (requires { source.deviations; }) {
         if (!finite(spoiled))
             fail_at(source.means, first_row, rows, finite, "mean", "finite", where);
-        if (!(extent_of(source.deviations, first_row, rows).low >= T(0)))
+        if (!(lowest_of(source.deviations, first_row, rows) >= T(0)))
             fail_at(
                 source.deviations, first_row, rows, [](T x) { return x >= T(0) && std::isfinite(x); }, "deviation",
                 "finite and not negative", where);

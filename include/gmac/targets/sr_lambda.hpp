@@ -109,7 +109,7 @@ private:
                 targets_.deviations(row, i) = T(0);
         }
     }
-    void carry(std::size_t from, std::size_t row, T reward) const noexcept {
+    [[gnu::always_inline]] void carry(std::size_t from, std::size_t row, T reward) const noexcept {
         auto const& to = target_locations();
         affine(strided<T>(to, from), strided<T>(to, row), particles(), reward, discount_);
         if constexpr (gaussian)
@@ -138,7 +138,7 @@ private:
         }
     }
     /// Some particles are replaced by fresh ones of this state.
-    void replace(std::size_t state, std::size_t row, T reward, random_stream& stream, memory& known) const noexcept {
+    [[gnu::always_inline]] void replace(std::size_t state, std::size_t row, T reward, random_stream& stream, memory& known) const noexcept {
         std::size_t const count = particles();
         if (independent_) {
             known.events.next(static_cast<std::uint32_t>(count), gaps_, stream,
@@ -168,7 +168,7 @@ private:
             choices.words[i] = offset + static_cast<std::uint32_t>(first + i) * share;
     }
     /// particle ← reward + discount · component, for particles positions − first and the components that words choose.
-    void renew(std::size_t state, std::size_t row, T reward, std::uint32_t first, std::size_t count,
+    [[gnu::always_inline]] void renew(std::size_t state, std::size_t row, T reward, std::uint32_t first, std::size_t count,
                std::uint32_t const* positions, std::uint32_t const* words,
                component_picker<T> const& pick) const noexcept {
         word_chunk chosen;

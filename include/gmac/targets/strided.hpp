@@ -28,28 +28,34 @@ struct strided {
     }
 };
 
-/// to = shift + scale · from, with the same rounding for every stride and length.
+/// to = shift + scale · from, from element `first` on, through a vector in memory.
 template <std::floating_point T>
-void affine(strided<T> from, strided<T> to, std::size_t size, T shift, T scale) noexcept {
+[[gnu::noinline]] void affine_by_element(strided<T> from, strided<T> to, std::size_t first, std::size_t size, T shift,
+                                         T scale) noexcept {
     using V = lanes::widest<T>;
     constexpr std::size_t width = V::size;
-    V const add(shift);
-    V const factor(scale);
-    std::size_t i = 0;
-    if (std::size_t const whole = size - size % width; from.stride == 1 && to.stride == 1)
-        for (; i < whole; i += width)
-            xsimd::fma(factor, V::load_unaligned(from.data + i), add).store_unaligned(to.data + i);
-    if (i == size)
-        return;
     alignas(64) std::array<T, width> part{};
-    for (; i < size; i += width) {
+    for (std::size_t i = first; i < size; i += width) {
         std::size_t const count = (std::min)(width, size - i);
         for (std::size_t lane = 0; lane < count; ++lane)
             part[lane] = from[i + lane];
-        xsimd::fma(factor, V::load_aligned(part.data()), add).store_aligned(part.data());
+        xsimd::fma(V(scale), V::load_aligned(part.data()), V(shift)).store_aligned(part.data());
         for (std::size_t lane = 0; lane < count; ++lane)
             to[i + lane] = part[lane];
     }
+}
+
+/// to = shift + scale · from, with the same rounding for every stride and length.
+template <std::floating_point T>
+[[gnu::always_inline]] inline void affine(strided<T> from, strided<T> to, std::size_t size, T shift, T scale) noexcept {
+    using V = lanes::widest<T>;
+    constexpr std::size_t width = V::size;
+    std::size_t i = 0;
+    if (std::size_t const whole = size - size % width; from.stride == 1 && to.stride == 1)
+        for (; i < whole; i += width)
+            xsimd::fma(V(scale), V::load_unaligned(from.data + i), V(shift)).store_unaligned(to.data + i);
+    if (i < size)
+        affine_by_element(from, to, i, size, shift, scale);
 }
 
 } // namespace gmac::targets::detail
