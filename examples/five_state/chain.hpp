@@ -17,7 +17,7 @@ using distribution = gaussian_mixture<double>;
 using component = distribution::component_type;
 
 /// S1 → S2 → S3 → S4 → S5 → end, discount 1. Rewards r1 = r2 = r3 = 0, r4 is −1 or 1, r5 ~ N(0, 0.1²); so the values of
-/// S1 to S4 are one and the same mixture of two narrow normal distributions (Section 5.1 of the paper).
+/// S1 to S4 are one and the same mixture of two narrow normal distributions (the five-state experiment of the paper).
 struct chain {
     static constexpr std::size_t states = 5;
     static constexpr double reward_deviation = 0.1; ///< of r5

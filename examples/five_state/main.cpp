@@ -32,7 +32,7 @@ void describe(CLI::App& app, request& asked) {
                          fmt::format("gmac {}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH));
     app.add_option(
         "--out", asked.out,
-        "folder for the pictures (PNG and SVG); five-state unless --json is given, which draws none by itself");
+        "folder for the pictures (PNG and SVG); runs/five-state unless --json is given, which draws none by itself");
     app.add_flag("--json", asked.json,
                  "prints a JSON array with an object for each chain and method, and nothing else");
     app.add_option("--seed", options.seed, "of the episodes and of what the tables start from")->capture_default_str();
@@ -85,7 +85,7 @@ void print_row(five_state::chain const& world, five_state::result const& one) {
 void run(request const& asked) {
     five_state::validate(asked.options);
     bool const pictures = !asked.json || !asked.out.empty();
-    auto const folder = asked.out.empty() ? std::filesystem::path("five-state") : asked.out;
+    auto const folder = asked.out.empty() ? std::filesystem::path("runs/five-state") : asked.out;
     if (pictures)
         five_state::make_folder(folder); // if it cannot be, that is better known before
     auto const all = five_state::learn_all(asked.options, [&](five_state::result const& one) {
