@@ -133,8 +133,7 @@ TEST_CASE("The gradient against dual numbers through the same kernel") {
         categorical{}.log_probability_and_entropy(variables.view(), {}, same.view(), log_probabilities, entropies);
         for (std::size_t i = 0; i < 50; ++i)
             for (std::size_t j = 0; j < actions; ++j) {
-                double const expected =
-                    c(i, 0) * log_probabilities[i].slope[j] + d(i, 0) * entropies[i].slope[j];
+                double const expected = c(i, 0) * log_probabilities[i].slope[j] + d(i, 0) * entropies[i].slope[j];
                 CHECK(std::abs(gradient(i, j) - expected) < 1e-13 * (1.0 + scale));
             }
     }
@@ -172,7 +171,8 @@ TEST_CASE("Any layout gives the same bits") {
     categorical{}.log_probability_and_entropy(logits.view(), {}, chosen.view(), log_probabilities, entropies);
     categorical{}.gradient(logits.view(), {}, chosen.view(), log_probabilities, entropies, gradient.view(), {});
 
-    Eigen::MatrixXf columns = Eigen::Map<Eigen::Matrix<float, -1, -1, Eigen::RowMajor> const>(logits.numbers.data(), 21, 4);
+    Eigen::MatrixXf columns =
+        Eigen::Map<Eigen::Matrix<float, -1, -1, Eigen::RowMajor> const>(logits.numbers.data(), 21, 4);
     Eigen::MatrixXf const actions = Eigen::Map<Eigen::VectorXf const>(chosen.numbers.data(), 21);
     Eigen::VectorXf same_entropies(21);
     Eigen::MatrixXf same_gradient(21, 4);
@@ -284,11 +284,12 @@ TEST_CASE("Bad input to a categorical actor is named") {
     CHECK(entropy_of(actions.view()) == "");
     for (float const bad : {4.0f, -1.0f, 0.5f, std::numeric_limits<float>::quiet_NaN()}) {
         actions(2, 0) = bad;
-        std::string const message = "categorical: the action of row 2 is " + fmt::format("{}", static_cast<double>(bad)) +
-                                    ", but must be one of 0 … 3";
+        std::string const message = "categorical: the action of row 2 is " +
+                                    fmt::format("{}", static_cast<double>(bad)) + ", but must be one of 0 … 3";
         CHECK(entropy_of(actions.view()) == message);
-        CHECK(message_of([&] { actor.gradient(logits.view(), {}, actions.view(), three, three, gradient.view(), {}); }) ==
-              message);
+        CHECK(message_of([&] {
+                  actor.gradient(logits.view(), {}, actions.view(), three, three, gradient.view(), {});
+              }) == message);
     }
     actions(2, 0) = 0.0f;
     CHECK(entropy_of(two.view()) == "categorical: actions is 3 x 2, but must be 3 x 1");
@@ -314,7 +315,8 @@ TEST_CASE("A categorical actor does not allocate") {
     CHECK(testing::allocations_during([&] {
               categorical const actor;
               actor.sample(logits.view(), {}, streams, actions.view());
-              actor.sample(logits.view().middle_rows(0, 1), {}, std::span(streams).first(1), actions.view().middle_rows(0, 1));
+              actor.sample(logits.view().middle_rows(0, 1), {}, std::span(streams).first(1),
+                           actions.view().middle_rows(0, 1));
               actor.log_probability_and_entropy(logits.view(), {}, actions.view(), a, b);
               actor.gradient(logits.view(), {}, actions.view(), a, b, gradient.view(), {});
               actor.mode(logits.view(), {}, actions.view());

@@ -35,8 +35,14 @@ struct setting {
     std::vector<T> free, c, d;
 
     setting(diagonal_gaussian const& actor_, std::size_t rows_, std::size_t size_, double scale, std::uint64_t seed)
-        : actor(actor_), rows(rows_), size(size_), outputs(rows, actor.output_size(box::uniform(size, -1, 1))),
-          actions(rows, size), free(actor.free_parameter_count(box::uniform(size, -1, 1))), c(rows), d(rows) {
+        : actor(actor_),
+          rows(rows_),
+          size(size_),
+          outputs(rows, actor.output_size(box::uniform(size, -1, 1))),
+          actions(rows, size),
+          free(actor.free_parameter_count(box::uniform(size, -1, 1))),
+          c(rows),
+          d(rows) {
         random_stream random(seed);
         for (std::vector<T>* numbers : {&outputs.numbers, &actions.numbers, &free, &c, &d})
             for (T& x : *numbers)
@@ -80,8 +86,9 @@ TEMPLATE_TEST_CASE("Log densities and entropies against the closed form in long 
                     long double density = 0, entropy = 0, terms = 0;
                     for (std::size_t j = 0; j < size; ++j) {
                         long double const sigma = s.deviation(i, j);
-                        long double const z = (static_cast<long double>(s.actions(i, j)) -
-                                               static_cast<long double>(s.outputs(i, j))) / sigma;
+                        long double const z =
+                            (static_cast<long double>(s.actions(i, j)) - static_cast<long double>(s.outputs(i, j))) /
+                            sigma;
                         long double const log_sigma = std::log(sigma);
                         long double const constant = 0.5L * std::log(2 * std::numbers::pi_v<long double>);
                         density += -0.5L * z * z - log_sigma - constant;
@@ -165,10 +172,12 @@ TEST_CASE("The Gaussian gradient in float is that in double to rounding, and may
         table<float> gradient(33, s.outputs.cols);
         std::vector<double> wide_free(wide.free.size());
         std::vector<float> free(s.free.size());
-        actor.gradient(wide.outputs.view(), wide.free, wide.actions.view(), wide.c, wide.d, wide_gradient.view(), wide_free);
+        actor.gradient(wide.outputs.view(), wide.free, wide.actions.view(), wide.c, wide.d, wide_gradient.view(),
+                       wide_free);
         actor.gradient(s.outputs.view(), s.free, s.actions.view(), s.c, s.d, gradient.view(), free);
         for (std::size_t i = 0; i < gradient.numbers.size(); ++i)
-            CHECK(static_cast<double>(gradient.numbers[i]) == Approx(wide_gradient.numbers[i]).epsilon(1e-4).margin(1e-5));
+            CHECK(static_cast<double>(gradient.numbers[i]) ==
+                  Approx(wide_gradient.numbers[i]).epsilon(1e-4).margin(1e-5));
         for (std::size_t j = 0; j < free.size(); ++j)
             CHECK(static_cast<double>(free[j]) == Approx(wide_free[j]).epsilon(1e-4).margin(1e-4));
         table<float> in_place = s.outputs;
@@ -309,9 +318,11 @@ TEST_CASE("What is not a number spoils its row of a Gaussian policy, and no othe
 }
 
 TEST_CASE("Bad input to a diagonal Gaussian actor is named") {
-    CHECK(message_of([&] { (void)shared.output_size(discrete{3}); }) ==
-          "diagonal_gaussian: the action space is discrete, but must be a box; categorical is an actor for a discrete space");
-    CHECK(message_of([&] { (void)shared.output_size(box{}); }) == "diagonal_gaussian: the action space has no elements");
+    CHECK(
+        message_of([&] { (void)shared.output_size(discrete{3}); }) ==
+        "diagonal_gaussian: the action space is discrete, but must be a box; categorical is an actor for a discrete space");
+    CHECK(message_of([&] { (void)shared.output_size(box{}); }) ==
+          "diagonal_gaussian: the action space has no elements");
     CHECK(message_of([&] { (void)diagonal_gaussian{.initial_deviation = 0.0}.output_size(box::uniform(1, 0, 1)); }) ==
           "diagonal_gaussian: initial_deviation is 0, but must be positive and finite");
     CHECK(message_of([&] { (void)diagonal_gaussian{.floor = -1.0}.free_parameter_count(box::uniform(1, 0, 1)); }) ==
@@ -328,12 +339,14 @@ TEST_CASE("Bad input to a diagonal Gaussian actor is named") {
     CHECK(entropy_of(s.outputs.view(), s.free, s.actions.view()) == "");
     CHECK(entropy_of(s.outputs.view(), three, s.actions.view()) ==
           "diagonal_gaussian: 3 free parameters were given, but it has 2");
-    CHECK(entropy_of(s.outputs.view(), s.free, s.actions.view().middle_cols(0, 1)) ==
-          "diagonal_gaussian: outputs is 3 x 2 and actions 3 x 1, but outputs has a row for each action and a column for "
-          "each element");
-    CHECK(entropy_of(s.outputs.view().middle_rows(0, 2), s.free, s.actions.view()) ==
-          "diagonal_gaussian: outputs is 2 x 2 and actions 3 x 2, but outputs has a row for each action and a column for "
-          "each element");
+    CHECK(
+        entropy_of(s.outputs.view(), s.free, s.actions.view().middle_cols(0, 1)) ==
+        "diagonal_gaussian: outputs is 3 x 2 and actions 3 x 1, but outputs has a row for each action and a column for "
+        "each element");
+    CHECK(
+        entropy_of(s.outputs.view().middle_rows(0, 2), s.free, s.actions.view()) ==
+        "diagonal_gaussian: outputs is 2 x 2 and actions 3 x 2, but outputs has a row for each action and a column for "
+        "each element");
     table<float> gradient(3, 2);
     CHECK(message_of([&] {
               shared.gradient(s.outputs.view(), s.free, s.actions.view(), s.c, s.d, gradient.view(), three);

@@ -29,7 +29,8 @@ struct table {
     std::size_t rows, cols;
     std::vector<T> numbers;
 
-    table(std::size_t rows_, std::size_t cols_, T value = T(0)) : rows(rows_), cols(cols_), numbers(rows_ * cols_, value) {}
+    table(std::size_t rows_, std::size_t cols_, T value = T(0))
+        : rows(rows_), cols(cols_), numbers(rows_ * cols_, value) {}
     T& operator()(std::size_t i, std::size_t j) { return numbers[i * cols + j]; }
     T const& operator()(std::size_t i, std::size_t j) const { return numbers[i * cols + j]; }
     [[nodiscard]] matrix_view<T> view() { return {numbers.data(), rows, cols}; }

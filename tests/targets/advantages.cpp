@@ -29,8 +29,7 @@ long double lambda_return_of(random_rollout<T> const& rollout, std::size_t t, st
         factor *= discount;
         if (rollout.terminated[here])
             return result + left * rewards;
-        long double const n_step =
-            rewards + factor * static_cast<long double>(rollout.values[rollout.row_after(s, e)]);
+        long double const n_step = rewards + factor * static_cast<long double>(rollout.values[rollout.row_after(s, e)]);
         if (rollout.truncated[here] || s + 1 == rollout.steps)
             return result + left * n_step;
         result += (1 - lambda) * left * n_step;
@@ -45,7 +44,9 @@ TEST_CASE("GAE and the lambda-return of a rollout worked out by hand") {
     std::vector<double> const rewards{1, 2, 3, 4, 5, 6};
     std::vector<std::uint8_t> const terminated{0, 0, 1, 0, 0, 0}, truncated{0, 0, 0, 0, 1, 0};
     std::vector<double> const values{10, 20, 30, 40, 50, 60, 70}, finals{8};
-    targets::rollout_view<double> const rollout{{rewards.data(), 6, 1}, {terminated.data(), 6, 1}, {truncated.data(), 6, 1}};
+    targets::rollout_view<double> const rollout{{rewards.data(), 6, 1},
+                                                {terminated.data(), 6, 1},
+                                                {truncated.data(), 6, 1}};
     std::vector<double> advantages(6), returns(6), direct(6);
     targets::gae{.discount = 0.5, .lambda = 0.75}(rollout, values, finals, advantages, returns);
     targets::lambda_return{.discount = 0.5, .lambda = 0.75}(rollout, values, finals, direct);
@@ -66,7 +67,8 @@ TEMPLATE_TEST_CASE("GAE plus value and the lambda-return equal their definition 
     for (double const lambda : {0.0, 0.3, 0.95, 1.0})
         for (double const discount : {0.0, 0.9, 1.0}) {
             std::vector<T> advantages(known.rewards.size()), returns(advantages.size()), direct(advantages.size());
-            targets::gae{discount, lambda}(known.view(), known.state_values(), known.final_values(), advantages, returns);
+            targets::gae{discount, lambda}(known.view(), known.state_values(), known.final_values(), advantages,
+                                           returns);
             targets::lambda_return{discount, lambda}(known.view(), known.state_values(), known.final_values(), direct);
             double worst = 0.0;
             for (std::size_t t = 0; t < known.steps; ++t)
@@ -130,8 +132,9 @@ TEST_CASE("GAE takes any layout, and the rewards' own memory for its output") {
     Eigen::VectorXf flat(44);
     advantage(known.view(), known.state_values(), known.final_values(), flat);
 
-    Eigen::MatrixXf rewards = Eigen::Map<Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> const>(
-        known.rewards.data(), 11, 4);
+    Eigen::MatrixXf rewards =
+        Eigen::Map<Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> const>(known.rewards.data(),
+                                                                                                11, 4);
     targets::rollout_view<float> in_place = known.view();
     in_place.rewards = rewards;
     advantage(in_place, known.state_values(), known.final_values(), rewards);

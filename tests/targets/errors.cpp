@@ -37,7 +37,9 @@ struct setting {
     std::vector<double> long_weights = std::vector<double>(8 * 12), long_means = long_weights,
                         long_deviations = long_weights;
 
-    [[nodiscard]] targets::gaussian_particles<double> out() { return {{means.data(), 8, 5}, {deviations.data(), 8, 5}}; }
+    [[nodiscard]] targets::gaussian_particles<double> out() {
+        return {{means.data(), 8, 5}, {deviations.data(), 8, 5}};
+    }
     [[nodiscard]] targets::gaussian_particles<double> weighted_out() {
         return {{long_means.data(), 8, 12}, {long_deviations.data(), 8, 12}, {long_weights.data(), 8, 12}};
     }
@@ -113,8 +115,9 @@ TEST_CASE("Shapes that do not match are named, both") {
               targets::sr_lambda{.particles = 5}(s.known.view(), few, s.streams, s.out());
           }) == "sr_lambda: the matrix of means is 10 x 3, but must be 11 x 3");
     std::vector<double> advantages(8), few(7);
-    CHECK(message_of([&] { targets::gae{}(s.known.view(), s.known.state_values(), std::vector<double>{}, advantages); }) ==
-          "gae: final_values has 0 elements, but 1 transitions of the rollout were truncated");
+    CHECK(message_of([&] {
+              targets::gae{}(s.known.view(), s.known.state_values(), std::vector<double>{}, advantages);
+          }) == "gae: final_values has 0 elements, but 1 transitions of the rollout were truncated");
     CHECK(message_of([&] { targets::gae{}(s.known.view(), few, std::vector<double>{1.0}, advantages); }) ==
           "gae: values has 7 elements, but must have 5 x 2");
     CHECK(message_of([&] { targets::gae{}(s.known.view(), s.known.state_values(), std::vector<double>{1.0}, few); }) ==
@@ -144,10 +147,11 @@ TEST_CASE("Distributions that are none are refused with their row") {
         std::string const message = s.sampled();
         std::string const exact = s.exact({});
         random_stream stream(1);
-        std::string const by_hand =
-            message_of([&] { targets::sr_lambda{.particles = 5}(s.known.view(), s.known.gaussians(), stream, s.out()); });
+        std::string const by_hand = message_of(
+            [&] { targets::sr_lambda{.particles = 5}(s.known.view(), s.known.gaussians(), stream, s.out()); });
         std::string const range = message_of([&] {
-            targets::sr_lambda{.particles = 5}.environments(1, 2, s.known.view(), s.known.gaussians(), s.streams, s.out());
+            targets::sr_lambda{.particles = 5}.environments(1, 2, s.known.view(), s.known.gaussians(), s.streams,
+                                                            s.out());
         });
         numbers[at] = old;
         CHECK("exact_" + message == exact);
@@ -157,7 +161,8 @@ TEST_CASE("Distributions that are none are refused with their row") {
     };
     CHECK(with(s.known.weights, 7 * 3 + 1, -0.25) ==
           "sr_lambda: weight 1 of row 7 is -0.25, but must be finite and not negative");
-    CHECK(with(s.known.weights, 7 * 3 + 2, not_a_number) == "sr_lambda: weight 2 of row 7 is nan, but must be finite and not negative");
+    CHECK(with(s.known.weights, 7 * 3 + 2, not_a_number) ==
+          "sr_lambda: weight 2 of row 7 is nan, but must be finite and not negative");
     CHECK(with(s.known.weights, 7 * 3, 3.0).find("sr_lambda: the weights of row 7 sum to ") == 0);
     CHECK(with(s.known.deviations, 7 * 3, -1.0) ==
           "sr_lambda: deviation 0 of row 7 is -1, but must be finite and not negative");
@@ -166,6 +171,21 @@ TEST_CASE("Distributions that are none are refused with their row") {
     CHECK(with(s.known.means, 7 * 3 + 2, not_a_number) == "sr_lambda: mean 2 of row 7 is nan, but must be finite");
     CHECK(with(s.known.means, 7 * 3 + 2, std::numeric_limits<double>::infinity()) ==
           "sr_lambda: mean 2 of row 7 is inf, but must be finite");
+    // The same through Eigen, column-major.
+    using row_major = Eigen::Matrix<double, -1, -1, Eigen::RowMajor>;
+    Eigen::MatrixXd const weights = Eigen::Map<row_major const>(s.known.weights.data(), 10, 3);
+    Eigen::MatrixXd const means = Eigen::Map<row_major const>(s.known.means.data(), 10, 3);
+    Eigen::MatrixXd deviations = Eigen::Map<row_major const>(s.known.deviations.data(), 10, 3);
+    Eigen::MatrixXd target_means(8, 5), target_deviations(8, 5);
+    auto const through_eigen = [&](Eigen::MatrixXd const& w) {
+        return s.sampled({.particles = 5}, s.known.view(), {w, means, deviations},
+                         {target_means, target_deviations, {}});
+    };
+    CHECK(through_eigen(weights) == "");
+    CHECK(through_eigen(weights.leftCols(2)) == "sr_lambda: the matrix of weights is 10 x 2, but must be 10 x 3");
+    CHECK(through_eigen(weights * 2.0).find("sr_lambda: the weights of row 2 sum to ") == 0);
+    deviations(7, 2) = -1.0;
+    CHECK(through_eigen(weights) == "sr_lambda: deviation 2 of row 7 is -1, but must be finite and not negative");
     // Rounding is forgiven; float has fewer digits.
     s.known.weights[7 * 3] += 1e-12;
     CHECK(s.sampled() == "");
@@ -179,17 +199,22 @@ TEST_CASE("Targets with or without weights, and of the right kind") {
           "sr_lambda: the targets have weights, but its particles are equally likely");
     CHECK(message_of([&] { targets::exact_sr_lambda{}(s.known.view(), s.known.gaussians(), s.out()); }) ==
           "exact_sr_lambda: the targets have no weights, but its components need them");
-    CHECK(message_of([&] {
-              targets::exact_sr_lambda{}(s.known.view(), s.known.gaussians(),
-                                         targets::gaussian_particles<double>{s.weighted_out().means.middle_cols(0, 11),
-                                                                             s.weighted_out().deviations.middle_cols(0, 11),
-                                                                             s.weighted_out().weights.middle_cols(0, 11)});
-          }) == "exact_sr_lambda: the targets have 11 columns, but must have at least 12");
-    CHECK(message_of([&] {
-              targets::exact_sr_lambda{.components = 4}(
-                  s.known.view(), s.known.diracs(),
-                  targets::dirac_particles<double>{s.weighted_out().means, s.weighted_out().weights});
-          }) == "exact_sr_lambda: components is 4, but a reduction that keeps the variance needs gaussian_particles as targets");
+    CHECK(
+        message_of([&] {
+            targets::exact_sr_lambda{}(s.known.view(), s.known.gaussians(),
+                                       targets::gaussian_particles<double>{s.weighted_out().means.middle_cols(0, 11),
+                                                                           s.weighted_out().deviations.middle_cols(0,
+                                                                                                                   11),
+                                                                           s.weighted_out().weights.middle_cols(0,
+                                                                                                                11)});
+        }) == "exact_sr_lambda: the targets have 11 columns, but must have at least 12");
+    CHECK(
+        message_of([&] {
+            targets::exact_sr_lambda{
+                .components = 4}(s.known.view(), s.known.diracs(),
+                                 targets::dirac_particles<double>{s.weighted_out().means, s.weighted_out().weights});
+        }) ==
+        "exact_sr_lambda: components is 4, but a reduction that keeps the variance needs gaussian_particles as targets");
 }
 
 TEST_CASE("Memory that is shared where it must not be") {
@@ -217,6 +242,7 @@ TEST_CASE("Memory that is shared where it must not be") {
     targets::rollout_view<double> rollout = s.known.view();
     rollout.rewards = {rewards.data(), 4, 2};
     CHECK(message_of([&] {
-              targets::lambda_return{}(rollout, values, std::vector<double>{}, vector_view<double>(rewards.data() + 1, 8));
+              targets::lambda_return{}(rollout, values, std::vector<double>{},
+                                       vector_view<double>(rewards.data() + 1, 8));
           }) == "lambda_return: returns overlaps the rewards in memory");
 }

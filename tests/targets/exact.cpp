@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -38,8 +39,8 @@ struct mixtures {
     [[nodiscard]] std::vector<atom> row(std::size_t i) const {
         std::vector<atom> result;
         for (std::size_t c = i * columns; c < (i + 1) * columns; ++c)
-            result.push_back({static_cast<double>(weights[c]), static_cast<double>(means[c]),
-                              static_cast<double>(deviations[c])});
+            result.push_back(
+                {static_cast<double>(weights[c]), static_cast<double>(means[c]), static_cast<double>(deviations[c])});
         return result;
     }
     [[nodiscard]] double weight(std::size_t i) const {
@@ -113,8 +114,10 @@ TEMPLATE_TEST_CASE("Weights sum to one and the mean is advantage plus value for 
     for (double const lambda : {0.0, 0.3, 0.9, 0.99, 1.0})
         for (auto const& [cutoff, components] :
              std::vector<std::pair<double, std::size_t>>{{0.0, 0}, {0.01, 0}, {0.5, 0}, {1.0, 0}, {0.0, 8}, {0.0, 1}}) {
-            exact_sr_lambda const returns{
-                .discount = 0.97, .lambda = lambda, .cutoff = cutoff, .components = components};
+            exact_sr_lambda const returns{.discount = 0.97,
+                                          .lambda = lambda,
+                                          .cutoff = cutoff,
+                                          .components = components};
             mixtures<T> out(60, returns.capacity(30, 5) + 3); // with room to spare
             returns(known.view(), known.gaussians(), out.gaussians());
             std::vector<T> advantages(60);
@@ -252,12 +255,15 @@ TEST_CASE("Any layout of exact targets gives the same bits, without an allocatio
         auto const n = static_cast<Eigen::Index>(columns);
         Eigen::MatrixXf weights(30, n), means(30, n);
         std::vector<float> spread(30 * 2 * columns);
-        matrix_view<float> const deviations(spread.data() + 1, 30, columns, static_cast<std::ptrdiff_t>(2 * columns), 2);
+        matrix_view<float> const deviations(spread.data() + 1, 30, columns, static_cast<std::ptrdiff_t>(2 * columns),
+                                            2);
         returns(known.view(), known.gaussians(), targets::gaussian_particles<float>{means, deviations, weights});
         for (std::size_t i = 0; i < 30; ++i)
             for (std::size_t c = 0; c < columns; ++c) {
-                REQUIRE(weights(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(c)) == dense.weights[i * columns + c]);
-                REQUIRE(means(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(c)) == dense.means[i * columns + c]);
+                REQUIRE(weights(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(c)) ==
+                        dense.weights[i * columns + c]);
+                REQUIRE(means(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(c)) ==
+                        dense.means[i * columns + c]);
                 REQUIRE(deviations(i, c) == dense.deviations[i * columns + c]);
             }
     }
@@ -274,4 +280,23 @@ TEST_CASE("A reward that is not a number comes out of the exact mixture") {
         for (std::size_t t = 0; t < 6; ++t)
             CHECK(std::isnan(testing::mean_of(out.row(t))) == (t >= 2 && t <= 4));
     }
+}
+
+TEST_CASE("Exact targets are the same on any number of threads") {
+    random_rollout<double> const known(12, 7, 3, 6, 9);
+    exact_sr_lambda const returns{.lambda = 0.9, .components = 5};
+    mixtures<double> alone(84, 5), threaded(84, 5);
+    returns(known.view(), known.gaussians(), alone.gaussians());
+    struct many_threads final : executor {
+        [[nodiscard]] std::size_t concurrency() const noexcept override { return 4; }
+        void run(std::size_t count, task_ref task) override {
+            std::vector<std::thread> threads;
+            for (std::size_t i = count; i-- > 0;)
+                threads.emplace_back([task, i] { task(i); });
+            for (std::thread& thread : threads)
+                thread.join();
+        }
+    } tasks;
+    returns(known.view(), known.gaussians(), threaded.gaussians(), &tasks);
+    CHECK(threaded == alone);
 }

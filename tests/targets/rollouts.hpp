@@ -24,8 +24,12 @@ struct random_rollout {
     /// One transition in `ends` terminates, and one in `ends` is truncated; some do both. 0: none.
     random_rollout(std::size_t steps_, std::size_t environments_, std::size_t components_, unsigned ends,
                    std::uint64_t seed)
-        : steps(steps_), environments(environments_), components(components_), rewards(steps * environments),
-          terminated(rewards.size()), truncated(rewards.size()) {
+        : steps(steps_),
+          environments(environments_),
+          components(components_),
+          rewards(steps * environments),
+          terminated(rewards.size()),
+          truncated(rewards.size()) {
         random_stream random(seed);
         for (std::size_t i = 0; i < rewards.size(); ++i) {
             rewards[i] = static_cast<T>(random.normal<double>());

@@ -61,16 +61,21 @@ TEST_CASE("SR(1) of one normal component, worked out by hand") {
     // γ = 1/2; two environments, four steps. Environment 0 terminates at step 1; environment 1 is truncated at step 2.
     std::vector<double> const rewards{1, 2, 3, 4, 5, 6, 7, 8};
     std::vector<std::uint8_t> const terminated{0, 0, 1, 0, 0, 0, 0, 0}, truncated{0, 0, 1, 0, 0, 1, 0, 0};
-    targets::rollout_view<double> const rollout{{rewards.data(), 4, 2}, {terminated.data(), 4, 2}, {truncated.data(), 4, 2}};
+    targets::rollout_view<double> const rollout{{rewards.data(), 4, 2},
+                                                {terminated.data(), 4, 2},
+                                                {truncated.data(), 4, 2}};
     // Ten states and one final observation: the transition with both flags set has none.
     std::vector<double> const weights(11, 1.0);
     std::vector<double> const means{10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 40};
     std::vector<double> const deviations{1, 1, 1, 1, 1, 1, 1, 1, 4, 8, 2};
     particles<double> out(8, 3);
     auto streams = streams_for(2);
-    sr_lambda{.discount = 0.5, .lambda = 1.0, .particles = 3}(
-        rollout, targets::gaussian_source<double>{{weights.data(), 11, 1}, {means.data(), 11, 1}, {deviations.data(), 11, 1}},
-        streams, out.view());
+    sr_lambda{.discount = 0.5, .lambda = 1.0, .particles = 3}(rollout,
+                                                              targets::gaussian_source<double>{{weights.data(), 11, 1},
+                                                                                               {means.data(), 11, 1},
+                                                                                               {deviations.data(), 11,
+                                                                                                1}},
+                                                              streams, out.view());
     // Environment 0: 7 + 18/2 = 16 (σ 2), 5 + 16/2 = 13 (σ 1), 3 (σ 0), 1 + 3/2 = 2.5 (σ 0).
     // Environment 1: 8 + 20/2 = 18 (σ 4), 6 + 40/2 = 26 (σ 1), 4 + 26/2 = 17 (σ 1/2), 2 + 17/2 = 10.5 (σ 1/4).
     std::vector<double> const expected_means{2.5, 10.5, 3, 17, 13, 26, 16, 18};
@@ -89,8 +94,10 @@ TEMPLATE_TEST_CASE("Every particle is a component of an n-step return", "", floa
         for (double const lambda : {0.0, 0.6, 1.0}) {
             particles<T> out(36, 50);
             auto streams = streams_for(3);
-            sr_lambda{.discount = 0.9, .lambda = lambda, .particles = 50, .replacement = replacement}(
-                known.view(), known.gaussians(), streams, out.view());
+            sr_lambda{.discount = 0.9, .lambda = lambda, .particles = 50, .replacement = replacement}(known.view(),
+                                                                                                      known.gaussians(),
+                                                                                                      streams,
+                                                                                                      out.view());
             for (std::size_t t = 0; t < 12; ++t)
                 for (std::size_t e = 0; e < 3; ++e) {
                     auto const returns = testing::n_step_returns(known, t, e, 0.9, lambda);
@@ -99,8 +106,9 @@ TEMPLATE_TEST_CASE("Every particle is a component of an n-step return", "", floa
                         double nearest = 1e9;
                         for (testing::atom const& a : returns)
                             if (a.weight > 0.0)
-                                nearest = std::min(nearest, std::abs(a.mean - static_cast<double>(out.means[at])) +
-                                                                std::abs(a.deviation - static_cast<double>(out.deviations[at])));
+                                nearest = std::min(nearest,
+                                                   std::abs(a.mean - static_cast<double>(out.means[at])) +
+                                                       std::abs(a.deviation - static_cast<double>(out.deviations[at])));
                         REQUIRE(nearest < 12.0 * 16.0 * static_cast<double>(std::numeric_limits<T>::epsilon()));
                     }
                 }
@@ -114,8 +122,10 @@ TEST_CASE("lambda = 0 is the one-step return, lambda = 1 replaces nothing") {
         for (resampling const replacement : {resampling::independent, resampling::stratified}) {
             particles<double> out(18, 4);
             auto streams = streams_for(2);
-            sr_lambda{.discount = 0.9, .lambda = lambda, .particles = 4, .replacement = replacement}(
-                known.view(), known.gaussians(), streams, out.view());
+            sr_lambda{.discount = 0.9, .lambda = lambda, .particles = 4, .replacement = replacement}(known.view(),
+                                                                                                     known.gaussians(),
+                                                                                                     streams,
+                                                                                                     out.view());
             std::vector<double> returns(18);
             targets::lambda_return{.discount = 0.9, .lambda = lambda}(known.view(), known.state_values(),
                                                                       known.final_values(), returns);
@@ -140,7 +150,10 @@ TEST_CASE("The targets are the same for any split of the environments, and for a
         auto streams = streams_for(21);
         returns(known.view(), known.gaussians(), streams, together.view());
 
-        std::vector<std::vector<std::size_t>> const splits{{0, 21}, {0, 1, 2, 10, 20, 21}, {0, 8, 16, 21}, {0, 3, 3, 21}};
+        std::vector<std::vector<std::size_t>> const splits{{0, 21},
+                                                           {0, 1, 2, 10, 20, 21},
+                                                           {0, 8, 16, 21},
+                                                           {0, 3, 3, 21}};
         for (std::vector<std::size_t> const& cuts : splits) {
             particles<float> apart(420, 70);
             auto own = streams_for(21);
@@ -211,8 +224,8 @@ TEST_CASE("Any layout of sources and targets gives the same bits") {
         Eigen::MatrixXf const weights = column_major(known.weights);
         Eigen::MatrixXf const means = column_major(known.means);
         Eigen::MatrixXf const deviations = column_major(known.deviations);
-        Eigen::MatrixXf const rewards = Eigen::Map<Eigen::Matrix<float, -1, -1, Eigen::RowMajor> const>(
-            known.rewards.data(), 10, 3);
+        Eigen::MatrixXf const rewards =
+            Eigen::Map<Eigen::Matrix<float, -1, -1, Eigen::RowMajor> const>(known.rewards.data(), 10, 3);
         targets::rollout_view<float> rollout = known.view();
         rollout.rewards = rewards;
         Eigen::MatrixXf target_means(30, 21);
@@ -252,8 +265,11 @@ TEST_CASE("Samples of an implicit quantile head replace the particle of their ow
     for (resampling const replacement : {resampling::independent, resampling::stratified}) {
         std::vector<double> values(20 * 9);
         auto streams = streams_for(2);
-        sr_lambda{.discount = 1.0, .lambda = 0.5, .particles = 9, .replacement = replacement}(
-            known.view(), samples, streams, targets::dirac_particles<double>{{values.data(), 20, 9}});
+        sr_lambda{.discount = 1.0,
+                  .lambda = 0.5,
+                  .particles = 9,
+                  .replacement = replacement}(known.view(), samples, streams,
+                                              targets::dirac_particles<double>{{values.data(), 20, 9}});
         for (std::size_t t = 0; t < 10; ++t)
             for (std::size_t e = 0; e < 2; ++e)
                 for (std::size_t i = 0; i < 9; ++i) {
@@ -263,7 +279,8 @@ TEST_CASE("Samples of an implicit quantile head replace the particle of their ow
                     for (std::size_t s = t; s < 10; ++s) {
                         std::size_t const here = s * 2 + e;
                         rewards += known.rewards[here];
-                        double const end = known.terminated[here] ? 0.0 : known.means[known.row_after(s, e) * 6 + i % 6];
+                        double const end =
+                            known.terminated[here] ? 0.0 : known.means[known.row_after(s, e) * 6 + i % 6];
                         nearest = std::min(nearest, std::abs(values[(t * 2 + e) * 9 + i] - rewards - end));
                         if (known.terminated[here] || known.truncated[here])
                             break;

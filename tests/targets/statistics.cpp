@@ -19,7 +19,9 @@ using targets::sr_lambda;
 
 namespace {
 
-double ks_bound(std::size_t draws) { return std::sqrt(std::log(2.0 / 1e-9) / (2.0 * static_cast<double>(draws))); }
+double ks_bound(std::size_t draws) {
+    return std::sqrt(std::log(2.0 / 1e-9) / (2.0 * static_cast<double>(draws)));
+}
 
 /// sup |F_n − F| over points that are not steps of F: the midpoints between its atoms, where rounding does not matter.
 double ks_distance(std::vector<double> draws, std::vector<atom> const& law) {
@@ -32,7 +34,9 @@ double ks_distance(std::vector<double> draws, std::vector<atom> const& law) {
     for (std::size_t i = 0; i <= atoms.size(); ++i) {
         if (i > 0 && i < atoms.size() && atoms[i] - atoms[i - 1] < 1e-9)
             continue;
-        double const x = i == 0 ? atoms[0] - 1.0 : i == atoms.size() ? atoms.back() + 1.0 : 0.5 * (atoms[i - 1] + atoms[i]);
+        double const x = i == 0              ? atoms[0] - 1.0
+                         : i == atoms.size() ? atoms.back() + 1.0
+                                             : 0.5 * (atoms[i - 1] + atoms[i]);
         double const below = static_cast<double>(std::upper_bound(draws.begin(), draws.end(), x) - draws.begin());
         double expected = 0.0;
         for (atom const& a : law)
@@ -120,7 +124,8 @@ TEST_CASE("Independent particles follow the mixture of n-step returns, with ends
                 std::size_t const row = t * 2 + e;
                 auto const law = testing::n_step_returns(known, t, e, 0.95, lambda);
                 CHECK(ks_distance(gaussian.of(gaussian.means, row, 0, particles), law) < bound);
-                CHECK(ks_distance(gaussian.of(gaussian.deviations, row, 0, particles), deviations_as_means(law)) < bound);
+                CHECK(ks_distance(gaussian.of(gaussian.deviations, row, 0, particles), deviations_as_means(law)) <
+                      bound);
                 CHECK(ks_distance(dirac.of(dirac.means, row, 0, particles), law) < bound);
             }
     }
@@ -129,7 +134,8 @@ TEST_CASE("Independent particles follow the mixture of n-step returns, with ends
 TEST_CASE("A wrong lambda is seen by the same bound") {
     random_rollout<double> const known(14, 1, 4, 0, 22);
     draws const all = draw(known, known.gaussians(), {.discount = 0.95, .lambda = 0.9, .particles = 128}, 300);
-    CHECK(ks_distance(all.of(all.means, 0, 0, 128), testing::n_step_returns(known, 0, 0, 0.95, 0.87)) > ks_bound(300 * 128));
+    CHECK(ks_distance(all.of(all.means, 0, 0, 128), testing::n_step_returns(known, 0, 0, 0.95, 0.87)) >
+          ks_bound(300 * 128));
 }
 
 TEST_CASE("Stratified particles have the same marginal law, each of them") {
@@ -137,10 +143,10 @@ TEST_CASE("Stratified particles have the same marginal law, each of them") {
     std::size_t const particles = 12;
     std::size_t const runs = 6000;
     for (double const lambda : {0.0, 0.4, 0.9}) {
-        draws const all = draw(known, known.gaussians(),
-                               {.discount = 0.95, .lambda = lambda, .particles = particles,
-                                .replacement = resampling::stratified},
-                               runs);
+        draws const all =
+            draw(known, known.gaussians(),
+                 {.discount = 0.95, .lambda = lambda, .particles = particles, .replacement = resampling::stratified},
+                 runs);
         for (std::size_t const row : {0u, 1u, 6u, 15u})
             for (std::size_t const i : {0u, 1u, 5u, 11u}) {
                 auto const law = testing::n_step_returns(known, row / 2, row % 2, 0.95, lambda);
@@ -153,9 +159,9 @@ TEST_CASE("More particles than are stratified together") {
     random_rollout<double> const known(4, 1, 3, 0, 26);
     std::size_t const particles = 1100; // two groups and a part of one
     std::size_t const runs = 600;
-    draws const all = draw(known, known.gaussians(),
-                           {.discount = 0.95, .lambda = 0.7, .particles = particles, .replacement = resampling::stratified},
-                           runs);
+    draws const all =
+        draw(known, known.gaussians(),
+             {.discount = 0.95, .lambda = 0.7, .particles = particles, .replacement = resampling::stratified}, runs);
     auto const law = testing::n_step_returns(known, 0, 0, 0.95, 0.7);
     for (std::size_t const i : {0u, 511u, 512u, 1023u, 1024u, 1099u})
         CHECK(ks_distance(all.of(all.means, 0, i, i + 1), law) < ks_bound(runs));
@@ -177,9 +183,11 @@ TEST_CASE("Samples of an implicit quantile head give their mixture on average ov
         for (std::size_t i = 0; i < known.rows(); ++i)
             for (std::size_t k = 0; k < 4; ++k)
                 known.means[4 * i + k] = row_means[i] + random.normal<double>();
-        sr_lambda{.discount = 0.9, .lambda = lambda, .particles = particles}(
-            known.view(), targets::sample_source<double>{{known.means.data(), known.rows(), 4}}, streams,
-            targets::dirac_particles<double>{{out.data(), 6, particles}});
+        sr_lambda{.discount = 0.9,
+                  .lambda = lambda,
+                  .particles = particles}(known.view(),
+                                          targets::sample_source<double>{{known.means.data(), known.rows(), 4}},
+                                          streams, targets::dirac_particles<double>{{out.data(), 6, particles}});
         firsts.push_back(out[3]);
     }
     // The law is a mixture of normal distributions: one component a state.
@@ -236,8 +244,8 @@ TEST_CASE("Stratified replacement varies less") {
     spread const stratified = measure(resampling::stratified);
     double const in_mean = independent.of_mean / stratified.of_mean;
     double const in_cdf = independent.of_cdf / stratified.of_cdf;
-    WARN("stratified replacement divides the variance of the mean by " << in_mean << " and of the distribution function by "
-                                                                       << in_cdf);
+    WARN("stratified replacement divides the variance of the mean by "
+         << in_mean << " and of the distribution function by " << in_cdf);
     // Independent particles: the variance of the law, divided by their number. An estimated variance of 1500 runs has
     // a relative deviation of 3.7 %; six of them.
     double means_variance = 0.0;

@@ -28,8 +28,9 @@ struct categorical {
     /// Columns that the actor's network must give: the number of actions. Throws unless the space is discrete.
     [[nodiscard]] std::size_t output_size(action_space const& space) const {
         auto const* const actions = std::get_if<discrete>(&space);
-        require(actions != nullptr, "categorical: the action space is a box, but must be discrete; diagonal_gaussian is "
-                                    "an actor for a box");
+        require(actions != nullptr,
+                "categorical: the action space is a box, but must be discrete; diagonal_gaussian is "
+                "an actor for a box");
         require(actions->count > 0, "categorical: the action space has no actions");
         return actions->count;
     }

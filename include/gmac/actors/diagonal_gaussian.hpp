@@ -45,8 +45,9 @@ struct diagonal_gaussian {
     template <std::floating_point T>
     void initialize(std::span<T> free_parameters) const {
         require_options();
-        require(!from_network() || free_parameters.empty(), "diagonal_gaussian: {} free parameters were given, but with "
-                                                            "state-dependent deviations it has none",
+        require(!from_network() || free_parameters.empty(),
+                "diagonal_gaussian: {} free parameters were given, but with "
+                "state-dependent deviations it has none",
                 free_parameters.size());
         std::ranges::fill(free_parameters, static_cast<T>(std::log(initial_deviation)));
     }
@@ -62,7 +63,8 @@ struct diagonal_gaussian {
         std::size_t const size = actions.cols();
         for (std::size_t i = 0; i < columns.rows(); ++i)
             for (std::size_t j = 0; j < size; ++j) {
-                T const deviation = from_network() ? std::sqrt(variance(columns(i, size + j)).value) : std::exp(free[j]);
+                T const deviation =
+                    from_network() ? std::sqrt(variance(columns(i, size + j)).value) : std::exp(free[j]);
                 actions(i, j) = columns(i, j) + deviation * streams[i].normal<T>();
             }
     }
@@ -197,24 +199,26 @@ private:
     void require_options() const {
         require(initial_deviation > 0.0 && std::isfinite(initial_deviation),
                 "diagonal_gaussian: initial_deviation is {}, but must be positive and finite", initial_deviation);
-        require(floor >= 0.0 && std::isfinite(floor), "diagonal_gaussian: floor is {}, but must be finite and not negative",
-                floor);
+        require(floor >= 0.0 && std::isfinite(floor),
+                "diagonal_gaussian: floor is {}, but must be finite and not negative", floor);
     }
     [[nodiscard]] std::size_t size_of(action_space const& space) const {
         require_options();
         auto const* const bounds = std::get_if<box>(&space);
-        require(bounds != nullptr, "diagonal_gaussian: the action space is discrete, but must be a box; categorical is an "
-                                   "actor for a discrete space");
+        require(bounds != nullptr,
+                "diagonal_gaussian: the action space is discrete, but must be a box; categorical is an "
+                "actor for a discrete space");
         require(bounds->size() > 0, "diagonal_gaussian: the action space has no elements");
         return bounds->size();
     }
     template <class T>
     void require_shapes(matrix_view<T const> const& outputs, std::size_t free, std::size_t rows,
                         std::size_t size) const {
-        require(size > 0 && outputs.cols() == (from_network() ? 2 : 1) * size && rows == outputs.rows(),
-                "diagonal_gaussian: outputs is {} x {} and actions {} x {}, but outputs has a row for each action and {}",
-                outputs.rows(), outputs.cols(), rows, size,
-                from_network() ? "two columns (mean, raw deviation) for each element" : "a column for each element");
+        require(
+            size > 0 && outputs.cols() == (from_network() ? 2 : 1) * size && rows == outputs.rows(),
+            "diagonal_gaussian: outputs is {} x {} and actions {} x {}, but outputs has a row for each action and {}",
+            outputs.rows(), outputs.cols(), rows, size,
+            from_network() ? "two columns (mean, raw deviation) for each element" : "a column for each element");
         require(free == (from_network() ? 0 : size), "diagonal_gaussian: {} free parameters were given, but it has {}",
                 free, from_network() ? 0 : size);
     }

@@ -26,9 +26,16 @@ public:
     /// `kept`: how many components of n-step returns are kept in full; `most`: reduce to so many, or 0.
     exact_pass(rollout_view<T> const& rollout, Source const& source, Targets const& targets, double discount,
                double lambda, std::size_t kept, std::size_t most) noexcept
-        : rollout_(rollout), source_(source), targets_(targets), truncations_(rollout.truncations()),
-          size_(locations(source).cols()), kept_(kept), most_(most), discount_(static_cast<T>(discount)),
-          carried_(static_cast<T>(lambda)), fresh_(static_cast<T>(1.0 - lambda)) {}
+        : rollout_(rollout),
+          source_(source),
+          targets_(targets),
+          truncations_(rollout.truncations()),
+          size_(locations(source).cols()),
+          kept_(kept),
+          most_(most),
+          discount_(static_cast<T>(discount)),
+          carried_(static_cast<T>(lambda)),
+          fresh_(static_cast<T>(1.0 - lambda)) {}
 
     [[nodiscard]] std::size_t truncations() const noexcept { return truncations_; }
 
@@ -125,7 +132,8 @@ private:
 ///     G_n = r_t + … + γ^(n−1) r_{t+n−1} + γ^n Z(x_{t+n})
 /// with weights (1 − λ) λ^(n−1) for n < N, and of the last one, which bootstraps from what follows the rollout or from the
 /// final observation (or, after a termination, from nothing), with the remaining λ^(N−1): (1 − λ) λ^(N−1) as the N-step
-/// return and λ^N as the bootstrap of the paper's Algorithm 1. Its mean is the λ-return for every λ.
+/// return and λ^N as the bootstrap of the paper's Algorithm 1. The weights sum to one, (1 − λ)(1 + λ + … + λ^(N−2)) being
+/// 1 − λ^(N−1). The mean is the λ-return for every λ, since that is the same sum of the means of the G_n.
 ///
 /// Left alone, it has up to K components for each of the N returns. Two options bound that; both keep the weight, the
 /// mean and the variance of the mixture to rounding.
@@ -192,26 +200,28 @@ private:
     template <class T, class Source, class Targets>
     [[nodiscard]] detail::exact_pass<T, Source, Targets> prepare(rollout_view<T> const& rollout, Source const& source,
                                                                  Targets const& targets) const {
-        static_assert(std::same_as<Source, gaussian_source<T>> || std::same_as<Source, dirac_source<T>> ||
-                          std::same_as<Source, sample_source<T>>,
-                      "exact_sr_lambda: the value distributions are a gaussian_source, dirac_source or sample_source of "
-                      "the rewards' type");
+        static_assert(
+            std::same_as<Source, gaussian_source<T>> || std::same_as<Source, dirac_source<T>> ||
+                std::same_as<Source, sample_source<T>>,
+            "exact_sr_lambda: the value distributions are a gaussian_source, dirac_source or sample_source of "
+            "the rewards' type");
         static_assert(std::same_as<Targets, gaussian_particles<T>> ||
                           (std::same_as<Targets, dirac_particles<T>> && !std::same_as<Source, gaussian_source<T>>),
                       "exact_sr_lambda: the targets are gaussian_particles or, not from Gaussian mixtures, "
                       "dirac_particles of the rewards' type");
         constexpr bool gaussian = std::same_as<Targets, gaussian_particles<T>>;
         require_options();
-        require(gaussian || components == 0, "exact_sr_lambda: components is {}, but a reduction that keeps the variance "
-                                             "needs gaussian_particles as targets",
+        require(gaussian || components == 0,
+                "exact_sr_lambda: components is {}, but a reduction that keeps the variance "
+                "needs gaussian_particles as targets",
                 components);
         detail::require_rollout(rollout, "exact_sr_lambda");
         require_targets(targets, rollout.rows(), "exact_sr_lambda");
         require(targets.weighted(), "exact_sr_lambda: the targets have no weights, but its components need them");
         std::size_t const size = detail::locations(source).cols();
         std::size_t const needed = capacity(rollout.steps(), size, gaussian);
-        require(targets.particles() >= needed, "exact_sr_lambda: the targets have {} columns, but must have at least {}",
-                targets.particles(), needed);
+        require(targets.particles() >= needed,
+                "exact_sr_lambda: the targets have {} columns, but must have at least {}", targets.particles(), needed);
         detail::exact_pass<T, Source, Targets> pass(rollout, source, targets, discount, lambda,
                                                     kept_steps(rollout.steps()) * size, components);
         detail::require_source(source, rollout.state_rows() + pass.truncations(), "exact_sr_lambda");

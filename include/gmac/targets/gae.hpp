@@ -75,8 +75,8 @@ struct value_rollout {
         bool const in_place = same_elements(output, rewards);
         matrix_view<T const> const finals(final_values.data(), final_values.size(), 1, final_values.stride(), 1);
         require(in_place || !may_overlap(output, rewards), "{}: {} overlaps the rewards in memory", where, name);
-        require(!may_overlap(output, values) && !may_overlap(output, finals), "{}: {} overlaps the values in memory", where,
-                name);
+        require(!may_overlap(output, values) && !may_overlap(output, finals), "{}: {} overlaps the values in memory",
+                where, name);
     }
 
     /// Calls visit(t, e, next, goes_on) from the last step to the first. `next` is the value after the transition: of

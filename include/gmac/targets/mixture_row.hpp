@@ -46,8 +46,10 @@ public:
     static constexpr std::size_t summary_size = gaussian ? 1 : 2;
 
     mixture_row(Targets const& targets, std::size_t row) noexcept
-        : weights_(targets.weights, row), locations_(locations_of(targets), row),
-          deviations_(deviations_of(targets), row), capacity_(targets.particles()) {}
+        : weights_(targets.weights, row),
+          locations_(locations_of(targets), row),
+          deviations_(deviations_of(targets), row),
+          capacity_(targets.particles()) {}
 
     [[nodiscard]] component operator[](std::size_t i) const noexcept {
         double deviation = 0.0;

@@ -108,7 +108,8 @@ public:
     /// Calls replace(first, count, positions, words) for the replaced ones of the next `particles` particles, in parts of
     /// at most `at_once`; particle i of them has position first + i, modulo 2^32.
     template <class Replace>
-    [[gnu::always_inline]] void next(std::uint32_t particles, geometric_gaps const& gaps, random_stream& stream, Replace&& replace) noexcept {
+    [[gnu::always_inline]] void next(std::uint32_t particles, geometric_gaps const& gaps, random_stream& stream,
+                                     Replace&& replace) noexcept {
         done_ += particles;
         for (;;) {
             // Counts without a branch for each. Beyond the known ones are positions that no row reaches.
@@ -183,8 +184,8 @@ public:
         for (;; ++number) {
             double const mark = (static_cast<double>(number) + shift) * spacing;
             // Places are at least one apart, but for rounding.
-            std::size_t const place = mark < static_cast<double>(count) ? (std::max)(static_cast<std::size_t>(mark), next)
-                                                                        : count;
+            std::size_t const place =
+                mark < static_cast<double>(count) ? (std::max)(static_cast<std::size_t>(mark), next) : count;
             for (std::size_t i = next; i < place; i += at_once) // the rest of what is copied is written over later
                 std::memcpy(order + i - number, old + i, at_once * sizeof(std::uint16_t));
             if (place >= count)

@@ -54,8 +54,7 @@ struct rollout_view {
     }
 
     /// How many transitions of this step, of environments [first, last), were truncated.
-    [[nodiscard]] std::size_t truncations(std::size_t step, std::size_t first,
-                                          std::size_t last) const noexcept {
+    [[nodiscard]] std::size_t truncations(std::size_t step, std::size_t first, std::size_t last) const noexcept {
         if (truncated.data() == nullptr)
             return 0;
         std::size_t count = 0;
@@ -85,8 +84,8 @@ template <class T>
 constexpr void require_rollout(rollout_view<T> const& rollout, std::string_view where) {
     std::size_t const steps = rollout.steps();
     std::size_t const environments = rollout.environments();
-    require(steps > 0 && environments > 0, "{}: rewards is {} x {}, but a rollout has at least one step and environment",
-            where, steps, environments);
+    require(steps > 0 && environments > 0,
+            "{}: rewards is {} x {}, but a rollout has at least one step and environment", where, steps, environments);
     if (rollout.terminated.data() != nullptr)
         require_shape(rollout.terminated, steps, environments, "terminated", where);
     if (rollout.truncated.data() != nullptr)

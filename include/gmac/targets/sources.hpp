@@ -155,8 +155,8 @@ void require_weights(matrix_view<T const> const& weights, std::size_t first_row,
     for (std::size_t row = first_row; row < first_row + rows; ++row)
         all_sum_to_one &= std::abs(sum_of(row) - T(1)) <= tolerance;
     for (std::size_t row = first_row; !all_sum_to_one && row < first_row + rows; ++row)
-        require(std::abs(sum_of(row) - T(1)) <= tolerance, "{}: the weights of row {} sum to {}, but must sum to 1", where,
-                row, sum_of(row));
+        require(std::abs(sum_of(row) - T(1)) <= tolerance, "{}: the weights of row {} sum to {}, but must sum to 1",
+                where, row, sum_of(row));
 }
 
 /// Throws gmac::error unless the distributions of some rows are distributions.

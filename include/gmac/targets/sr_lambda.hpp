@@ -33,8 +33,13 @@ class sr_pass {
 public:
     sr_pass(rollout_view<T> const& rollout, Source const& source, Targets const& targets, double discount,
             double lambda, resampling replacement) noexcept
-        : rollout_(rollout), source_(source), targets_(targets), truncations_(rollout.truncations()),
-          discount_(static_cast<T>(discount)), lambda_(lambda), independent_(replacement == resampling::independent),
+        : rollout_(rollout),
+          source_(source),
+          targets_(targets),
+          truncations_(rollout.truncations()),
+          discount_(static_cast<T>(discount)),
+          lambda_(lambda),
+          independent_(replacement == resampling::independent),
           gaps_(lambda) {}
 
     [[nodiscard]] std::size_t truncations() const noexcept { return truncations_; }
@@ -138,7 +143,8 @@ private:
         }
     }
     /// Some particles are replaced by fresh ones of this state.
-    [[gnu::always_inline]] void replace(std::size_t state, std::size_t row, T reward, random_stream& stream, memory& known) const noexcept {
+    [[gnu::always_inline]] void replace(std::size_t state, std::size_t row, T reward, random_stream& stream,
+                                        memory& known) const noexcept {
         std::size_t const count = particles();
         if (independent_) {
             known.events.next(static_cast<std::uint32_t>(count), gaps_, stream,
@@ -168,14 +174,15 @@ private:
             choices.words[i] = offset + static_cast<std::uint32_t>(first + i) * share;
     }
     /// particle ← reward + discount · component, for particles positions − first and the components that words choose.
-    [[gnu::always_inline]] void renew(std::size_t state, std::size_t row, T reward, std::uint32_t first, std::size_t count,
-               std::uint32_t const* positions, std::uint32_t const* words,
-               component_picker<T> const& pick) const noexcept {
+    [[gnu::always_inline]] void renew(std::size_t state, std::size_t row, T reward, std::uint32_t first,
+                                      std::size_t count, std::uint32_t const* positions, std::uint32_t const* words,
+                                      component_picker<T> const& pick) const noexcept {
         word_chunk chosen;
         std::uint32_t* const components = chosen.words.data();
         if constexpr (from_samples)
             for (std::size_t i = 0; i < count; ++i)
-                components[i] = static_cast<std::uint32_t>((first_particle_ + (positions[i] - first)) % source_.values.cols());
+                components[i] =
+                    static_cast<std::uint32_t>((first_particle_ + (positions[i] - first)) % source_.values.cols());
         else
             pick(words, count, components);
         strided<T const> const from(locations(source_), state);
@@ -248,10 +255,13 @@ struct sr_lambda {
                     Targets const& targets, executor* tasks = nullptr) const {
         auto const pass = prepare(rollout, source, targets);
         std::size_t const all = rollout.environments();
-        require(streams.size() == all, "sr_lambda: there are {} random streams, but must be one for each of {} environments",
-                streams.size(), all);
+        require(streams.size() == all,
+                "sr_lambda: there are {} random streams, but must be one for each of {} environments", streams.size(),
+                all);
         detail::require_distributions(source, all, detail::locations(source).rows() - all, "sr_lambda");
-        auto const run = [&](std::size_t task) { pass(task * detail::environments_at_once, part(streams, task * detail::environments_at_once, all)); };
+        auto const run = [&](std::size_t task) {
+            pass(task * detail::environments_at_once, part(streams, task * detail::environments_at_once, all));
+        };
         std::size_t const count = (all + detail::environments_at_once - 1) / detail::environments_at_once;
         if (tasks != nullptr)
             tasks->run(count, run);
@@ -284,8 +294,9 @@ struct sr_lambda {
                       std::span<random_stream> streams, Targets const& targets) const {
         auto const pass = prepare(rollout, source, targets);
         std::size_t const all = rollout.environments();
-        require(streams.size() == all, "sr_lambda: there are {} random streams, but must be one for each of {} environments",
-                streams.size(), all);
+        require(streams.size() == all,
+                "sr_lambda: there are {} random streams, but must be one for each of {} environments", streams.size(),
+                all);
         require(first <= last && last <= all, "sr_lambda: environments {} to {} are asked for, but there are {}", first,
                 last, all);
         for (std::size_t t = 1; t <= rollout.steps(); ++t)
@@ -309,10 +320,11 @@ private:
                           std::same_as<Source, sample_source<T>>,
                       "sr_lambda: the value distributions are a gaussian_source, dirac_source or sample_source of the "
                       "rewards' type");
-        static_assert(std::same_as<Targets, gaussian_particles<T>> ||
-                          (std::same_as<Targets, dirac_particles<T>> && !std::same_as<Source, gaussian_source<T>>),
-                      "sr_lambda: the targets are gaussian_particles or, not from Gaussian mixtures, dirac_particles of "
-                      "the rewards' type");
+        static_assert(
+            std::same_as<Targets, gaussian_particles<T>> ||
+                (std::same_as<Targets, dirac_particles<T>> && !std::same_as<Source, gaussian_source<T>>),
+            "sr_lambda: the targets are gaussian_particles or, not from Gaussian mixtures, dirac_particles of "
+            "the rewards' type");
         detail::require_unit_interval(discount, "discount", "sr_lambda");
         detail::require_unit_interval(lambda, "lambda", "sr_lambda");
         require(particles > 0, "sr_lambda: particles is 0, but must be at least 1");
