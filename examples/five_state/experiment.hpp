@@ -25,9 +25,9 @@ inline constexpr std::array<std::string_view, 8> methods{"huber_quantile", "hube
 
 struct options {
     std::uint64_t seed = 1;
-    std::size_t steps = 2000;    ///< of the optimiser
+    std::size_t steps = 3000;    ///< of the optimiser
     std::size_t episodes = 64;   ///< a step
-    double learning_rate = 0.01; ///< of Adam; falls linearly to 0
+    double learning_rate = 0.02; ///< of Adam; falls linearly to 0
     double lambda = 0.0;         ///< of SR(λ): 0 for one-step targets
     double kappa = 1.0;          ///< threshold of the Huber loss
 };

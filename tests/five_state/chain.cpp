@@ -181,6 +181,10 @@ TEST_CASE("Gaussian mixture energy finds both modes, with their weights") {
             mode const high = mode_of(found.learned, true);
             CHECK(low.mean == Approx(-1.0).margin(0.05));
             CHECK(high.mean == Approx(1.0).margin(0.05));
+            double astray = 0.0;
+            for (component const& one : found.learned.components())
+                astray += one.weight * std::abs(std::abs(one.mean) - 1.0);
+            CHECK(astray < 0.05);
             CHECK(low.weight == Approx(world.minus_probability).margin(0.03));
             CHECK(found.mean == Approx(world.truth().mean()).margin(0.05));
             CHECK(found.variance == Approx(world.truth().variance()).margin(0.05));
