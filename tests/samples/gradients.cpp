@@ -81,6 +81,11 @@ double random_kappa(random_stream& random, double scale) {
     }
 }
 
+/// With and without a gradient, the compiler may fuse operations differently.
+bool same(double a, double b, double scale) {
+    return std::abs(a - b) <= 1e-13 * scale;
+}
+
 constexpr std::array algorithms{losses::sample_algorithm::pairwise, losses::sample_algorithm::sorted};
 
 } // namespace
@@ -91,7 +96,9 @@ TEST_CASE("Huber quantile, expectile and sample energy equal their definitions, 
     std::array<distance, 2> huber, energy;
     distance expectile;
     while (cases < 100'000) {
-        auto const [p, scale] = random_setting(random);
+        setting const drawn = random_setting(random);
+        problem<double> const& p = drawn.p; // clang 14 captures no structured bindings
+        double const scale = drawn.scale;
         cases += p.states;
         heads::implicit_quantile const head{.samples_per_state = p.samples};
         std::vector<double> gradient(p.values.size());
@@ -103,7 +110,7 @@ TEST_CASE("Huber quantile, expectile and sample energy equal their definitions, 
         for (std::size_t a = 0; a < algorithms.size(); ++a) {
             losses::huber_quantile const loss{.kappa = kappa, .algorithm = algorithms[a]};
             double const value = loss.value_and_gradient(head, p.outputs(), p.target_view(), to);
-            REQUIRE(value == loss.value(head, p.outputs(), p.target_view()));
+            REQUIRE(same(value, loss.value(head, p.outputs(), p.target_view()), value));
             huber[a].look(p, value, gradient, 1.0 / static_cast<double>(p.particles),
                           [&](std::span<variable const> x, std::size_t s) {
                               return huber_by_definition(x, p.row_of(p.fractions, s), p.row_of(p.targets, s),
@@ -115,7 +122,7 @@ TEST_CASE("Huber quantile, expectile and sample energy equal their definitions, 
                 .target_term = target_term,
                 .algorithm = algorithms[a]};
             double const found = distance.value_and_gradient(head, p.outputs(), p.target_view(), to);
-            REQUIRE(found == distance.value(head, p.outputs(), p.target_view()));
+            REQUIRE(same(found, distance.value(head, p.outputs(), p.target_view()), 100.0 * scale));
             double const unit = 1.0 / static_cast<double>(p.samples * (std::max)(p.particles, p.samples));
             energy[a].look(p, found, gradient, unit, [&](std::span<variable const> x, std::size_t s) {
                 return energy_by_definition(x, p.row_of(p.targets, s), p.row_of(p.weights, s), unbiased, target_term);
@@ -124,7 +131,7 @@ TEST_CASE("Huber quantile, expectile and sample energy equal their definitions, 
 
         losses::expectile const square;
         double const value = square.value_and_gradient(head, p.outputs(), p.target_view(), to);
-        REQUIRE(value == square.value(head, p.outputs(), p.target_view()));
+        REQUIRE(same(value, square.value(head, p.outputs(), p.target_view()), value));
         expectile.look(p, value, gradient, scale / static_cast<double>(p.particles),
                        [&](std::span<variable const> x, std::size_t s) {
                            return expectile_by_definition(x, p.row_of(p.fractions, s), p.row_of(p.targets, s),
