@@ -46,7 +46,8 @@ using count = std::uint64_t;
     if (target_term)
         result = result + operation_counts{.additions = 2 * m * m + m + 1, .multiplications = 1, .comparisons = m * m};
     if (gradient)
-        result = result + operation_counts{.additions = 2 * pairs + n, .multiplications = 2 * n, .comparisons = 2 * pairs};
+        result =
+            result + operation_counts{.additions = 2 * pairs + n, .multiplications = 2 * n, .comparisons = 2 * pairs};
     return result;
 }
 

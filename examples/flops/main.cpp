@@ -17,16 +17,20 @@ void print_table(std::size_t units) {
     bool const papers = units == 256;
     fmt::print("\nTrunk with {} units{}\n\n", units,
                papers ? ", which reproduces the printed figures" : ", as the paper's architecture table says");
-    fmt::print("|        | parameters, Mi | inference, Gi | + maps, Gi | loss, Gi | update, Gi | update, authors' loss, Gi |\n");
-    fmt::print("|        | paper   here   | paper   here  |    here    |   here   |    here    |           here            |\n");
-    fmt::print("|--------|----------------|---------------|------------|----------|------------|---------------------------|\n");
+    fmt::print(
+        "|        | parameters, Mi | inference, Gi | + maps, Gi | loss, Gi | update, Gi | update, authors' loss, Gi |\n");
+    fmt::print(
+        "|        | paper   here   | paper   here  |    here    |   here   |    here    |           here            |\n");
+    fmt::print(
+        "|--------|----------------|---------------|------------|----------|------------|---------------------------|\n");
     for (std::size_t i = 0; i < flops::names.size(); ++i) {
         flops::row const row = flops::table_row(static_cast<flops::method>(i), units);
         std::string const parameters = papers ? fmt::format("{:.3f}", flops::paper_parameters[i]) : "  -  ";
         std::string const inference = papers ? fmt::format("{:.3f}", flops::paper_inference[i]) : "  -  ";
-        fmt::print("| {:6} | {}   {:.3f}  | {}   {:.3f} |   {:.4f}   | {:.6f} |  {:7.4f}   |          {:7.4f}          |\n",
-                   flops::names[i], parameters, row.parameters(), inference, row.inference(), row.activations(),
-                   row.loss(), row.update(), row.update_of_authors());
+        fmt::print(
+            "| {:6} | {}   {:.3f}  | {}   {:.3f} |   {:.4f}   | {:.6f} |  {:7.4f}   |          {:7.4f}          |\n",
+            flops::names[i], parameters, row.parameters(), inference, row.inference(), row.activations(), row.loss(),
+            row.update(), row.update_of_authors());
     }
 }
 
@@ -60,19 +64,20 @@ void print_difference() {
 }
 
 void print_loss(std::string_view loss, std::string_view sizes, gmac::operation_counts const& c) {
-    fmt::print("| {:38} | {:16} | {:6} | {:6} | {:5} | {:6} | {:5} | {:5} | {:4} | {:5} | {:6} |\n", loss, sizes, c.additions,
-               c.multiplications, c.divisions, c.comparisons, c.square_roots, c.exponentials, c.logarithms,
+    fmt::print("| {:38} | {:16} | {:6} | {:6} | {:5} | {:6} | {:5} | {:5} | {:4} | {:5} | {:6} |\n", loss, sizes,
+               c.additions, c.multiplications, c.divisions, c.comparisons, c.square_roots, c.exponentials, c.logarithms,
                c.error_functions, c.total());
 }
 
 /// Each loss with its value alone and with its gradient.
 void print_losses() {
     namespace losses = gmac::losses;
-    fmt::print("\nThe losses alone, operations of one state, counted\n\n"
-               "| {:38} | {:16} | {:6} | {:6} | {:5} | {:6} | {:5} | {:5} | {:4} | {:5} | {:6} |\n",
-               "loss", "sizes", "+ -", "x", "/", "< >", "sqrt", "exp", "log", "erf", "total");
-    fmt::print("|{:-<40}|{:-<18}|{:-<8}|{:-<8}|{:-<7}|{:-<8}|{:-<7}|{:-<7}|{:-<6}|{:-<7}|{:-<8}|\n", "", "", "", "", "", "",
-               "", "", "", "", "");
+    fmt::print(
+        "\nThe losses alone, operations of one state, counted\n\n"
+        "| {:38} | {:16} | {:6} | {:6} | {:5} | {:6} | {:5} | {:5} | {:4} | {:5} | {:6} |\n",
+        "loss", "sizes", "+ -", "x", "/", "< >", "sqrt", "exp", "log", "erf", "total");
+    fmt::print("|{:-<40}|{:-<18}|{:-<8}|{:-<8}|{:-<7}|{:-<8}|{:-<7}|{:-<7}|{:-<6}|{:-<7}|{:-<8}|\n", "", "", "", "", "",
+               "", "", "", "", "", "");
     for (bool const gradient : {false, true}) {
         std::string_view const what = gradient ? " + gradient" : "";
         auto const line = [&](std::string_view loss, std::string_view sizes, gmac::operation_counts const& counts) {
@@ -90,7 +95,8 @@ void print_losses() {
         line("mixture energy", "K = 5, m = 128", flops::count_mixture_energy<5>(128, false, gradient));
         line("mixture energy, target term", "K = 5, m = 128", flops::count_mixture_energy<5>(128, true, gradient));
     }
-    auto const with = flops::count_mixture_energy<5>(128, true, true), without = flops::count_mixture_energy<5>(128, false, true);
+    auto const with = flops::count_mixture_energy<5>(128, true, true),
+               without = flops::count_mixture_energy<5>(128, false, true);
     fmt::print(
         "\nThe target term. Written over all pairs, as the authors' code does, the mixture energy at K = 5 and m = 128 has\n"
         "5 x 128 + 5 x 5 + 128 x 128 = 17,049 pairs a state, of which the target with itself has 16,384, 96 in 100, and no\n"

@@ -29,10 +29,10 @@ inline constexpr std::array<double, 4> paper_parameters{0.441, 0.520, 0.520, 0.4
 inline constexpr std::array<double, 4> paper_inference{1.725, 2.979, 2.979, 1.726};  ///< Gi
 
 struct row {
-    network_cost network;        ///< of one state
-    std::uint64_t policy_loss;   ///< operations of one state: log π, entropy, their gradient, the surrogate
-    std::uint64_t value_loss;    ///< value and gradient
-    std::uint64_t authors_loss;  ///< with the target-target term, which the authors' code computes
+    network_cost network;       ///< of one state
+    std::uint64_t policy_loss;  ///< operations of one state: log π, entropy, their gradient, the surrogate
+    std::uint64_t value_loss;   ///< value and gradient
+    std::uint64_t authors_loss; ///< with the target-target term, which the authors' code computes
 
     [[nodiscard]] double parameters() const { return static_cast<double>(network.parameters) / mebi; }
     [[nodiscard]] double inference() const { return rollout(network.products); }

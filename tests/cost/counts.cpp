@@ -28,7 +28,8 @@ using sizes = std::initializer_list<std::size_t>;
 template <std::size_t K>
 void check_mixture(std::size_t m, bool target_term, bool gradient) {
     CAPTURE(K, m, target_term, gradient);
-    CHECK(flops::count_mixture_energy<K>(m, target_term, gradient) == closed::mixture_energy(K, m, target_term, gradient));
+    CHECK(flops::count_mixture_energy<K>(m, target_term, gradient) ==
+          closed::mixture_energy(K, m, target_term, gradient));
 }
 
 } // namespace
@@ -52,7 +53,8 @@ TEST_CASE("the quantile losses cost what their closed forms say", "[cost]") {
                 CAPTURE(n, m, gradient);
                 CHECK(flops::count_sample_loss(huber, n, m, gradient) == closed::huber_quantile(n, m, gradient));
                 CHECK(flops::count_sample_loss(pinball, n, m, gradient) == closed::pinball(n, m, gradient));
-                CHECK(flops::count_sample_loss(losses::expectile{}, n, m, gradient) == closed::expectile(n, m, gradient));
+                CHECK(flops::count_sample_loss(losses::expectile{}, n, m, gradient) ==
+                      closed::expectile(n, m, gradient));
             }
 }
 
@@ -81,7 +83,8 @@ TEST_CASE("the sample energy by sorting costs what its closed form says", "[cost
                 CHECK(flops::count_sample_loss(energy, n, n, gradient) == closed::sample_energy_sorted(n, gradient));
             }
     // From 64 points on, an eighth of the comparisons of the pairs, and the share falls.
-    CHECK(8 * closed::sample_energy_sorted(64, true).comparisons < closed::sample_energy_pairs(64, 64, false, true).comparisons);
+    CHECK(8 * closed::sample_energy_sorted(64, true).comparisons <
+          closed::sample_energy_pairs(64, 64, false, true).comparisons);
 }
 
 TEST_CASE("the mixture energy costs what its closed form says", "[cost]") {

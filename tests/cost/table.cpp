@@ -24,8 +24,7 @@ TEST_CASE("parameters and inference are those of Table 3", "[cost]") {
 
 TEST_CASE("the networks of Table 3 by hand", "[cost]") {
     // conv 8x8x4 -> 32 on 20 x 20, 4x4x32 -> 64 on 9 x 9, 3x3x64 -> 32 on 7 x 7; 1568 -> 256 -> 4 and 1.
-    std::uint64_t const products =
-        400 * 32 * 256 + 81 * 64 * 512 + 49 * 32 * 576 + 1568 * 256 + 256 * 4 + 256;
+    std::uint64_t const products = 400 * 32 * 256 + 81 * 64 * 512 + 49 * 32 * 576 + 1568 * 256 + 256 * 4 + 256;
     std::uint64_t const parameters = 257 * 32 + 513 * 64 + 577 * 32 + 1569 * 256 + 257 * 4 + 257;
     flops::row const ppo = flops::table_row(flops::method::ppo, 256);
     CHECK(ppo.network.products == 2 * products);
@@ -55,7 +54,8 @@ TEST_CASE("the library's backward pass costs twice its forward pass", "[cost]") 
 
 TEST_CASE("an update is three times a forward pass, and the losses are small beside it", "[cost]") {
     flops::row const ppo = flops::table_row(flops::method::ppo, 256), iqac = flops::table_row(flops::method::iqac, 256),
-                     energy = flops::table_row(flops::method::iqac_e, 256), gmac = flops::table_row(flops::method::gmac, 256);
+                     energy = flops::table_row(flops::method::iqac_e, 256),
+                     gmac = flops::table_row(flops::method::gmac, 256);
     CHECK(ppo.update() == Approx(3.0 * 1.72541).margin(0.001));
     // GMAC's whole update costs a thousandth more than PPO's; the authors' target term 4 parts in a thousand.
     CHECK(gmac.update() / ppo.update() == Approx(1.0008).margin(1e-4));

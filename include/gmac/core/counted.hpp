@@ -43,17 +43,25 @@ struct operation_counts {
 
     friend constexpr bool operator==(operation_counts const&, operation_counts const&) = default;
     friend constexpr operation_counts operator+(operation_counts const& a, operation_counts const& b) noexcept {
-        return {a.additions + b.additions,           a.multiplications + b.multiplications,
-                a.divisions + b.divisions,           a.comparisons + b.comparisons,
-                a.square_roots + b.square_roots,     a.exponentials + b.exponentials,
-                a.logarithms + b.logarithms,         a.error_functions + b.error_functions,
+        return {a.additions + b.additions,
+                a.multiplications + b.multiplications,
+                a.divisions + b.divisions,
+                a.comparisons + b.comparisons,
+                a.square_roots + b.square_roots,
+                a.exponentials + b.exponentials,
+                a.logarithms + b.logarithms,
+                a.error_functions + b.error_functions,
                 a.other_functions + b.other_functions};
     }
     friend constexpr operation_counts operator-(operation_counts const& a, operation_counts const& b) noexcept {
-        return {a.additions - b.additions,           a.multiplications - b.multiplications,
-                a.divisions - b.divisions,           a.comparisons - b.comparisons,
-                a.square_roots - b.square_roots,     a.exponentials - b.exponentials,
-                a.logarithms - b.logarithms,         a.error_functions - b.error_functions,
+        return {a.additions - b.additions,
+                a.multiplications - b.multiplications,
+                a.divisions - b.divisions,
+                a.comparisons - b.comparisons,
+                a.square_roots - b.square_roots,
+                a.exponentials - b.exponentials,
+                a.logarithms - b.logarithms,
+                a.error_functions - b.error_functions,
                 a.other_functions - b.other_functions};
     }
 };
@@ -174,8 +182,7 @@ public:
 private:
     counted(T number, operation_counts* counter) noexcept : value_(number), counter_(counter) {}
 
-    static operation_counts* count(counted const& a, counted const& b,
-                                   std::uint64_t operation_counts::* kind) noexcept {
+    static operation_counts* count(counted const& a, counted const& b, std::uint64_t operation_counts::*kind) noexcept {
         operation_counts* const counter = a.counter_ != nullptr ? a.counter_ : b.counter_;
         if (counter != nullptr)
             ++(counter->*kind);
