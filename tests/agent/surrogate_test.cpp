@@ -78,6 +78,19 @@ TEST_CASE("advantages are normalised by the n - 1 standard deviation") {
     CHECK(std::isnan(poisoned[0]));
 }
 
+TEST_CASE("explained variance is that of the formula") {
+    std::vector<double> const returns{1.0, 2.0, 3.0, 6.0};
+    auto const explained = [&](std::vector<double> const& values) {
+        return gmac::explained_variance(std::span<double const>(returns), std::span<double const>(values));
+    };
+    CHECK(explained(returns) == 1.0);
+    CHECK(explained({7.0, 7.0, 7.0, 7.0}) == Approx(0.0).margin(1e-15));
+    // Errors 1, 0, 0, −1: squared 2, mean 0; the returns' squared differences are 14.
+    CHECK(explained({0.0, 2.0, 3.0, 7.0}) == Approx(1.0 - 2.0 / 14.0));
+    std::vector<double> const equal(4, 2.0);
+    CHECK(std::isnan(gmac::explained_variance(std::span<double const>(equal), std::span<double const>(returns))));
+}
+
 TEST_CASE("the episode window keeps the last hundred") {
     gmac::episode_window window;
     CHECK(std::isnan(window.mean_return()));

@@ -28,7 +28,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -137,7 +136,8 @@ public:
         update_report report;
         report.learning_rate =
             options_.learning_rate * (options_.schedule == rate_schedule::linear ? 1.0 - progress : 1.0);
-        report.explained_variance = explained_variance();
+        report.explained_variance =
+            explained_variance(std::as_const(returns_).span(), values_.span().first(returns_.size()));
         learn(report);
         std::ranges::copy(last_observations(), rollout_.observations(0).data());
         report.update = updates_;
@@ -442,23 +442,6 @@ private:
         for (std::size_t s = 1; s < parts; ++s)
             for (std::size_t i = 0; i < gradient_.size(); ++i)
                 gradient_[i] += shards_[s].gradient[i];
-    }
-
-    [[nodiscard]] double explained_variance() const noexcept {
-        double const n = static_cast<double>(returns_.size());
-        double mean = 0.0, mean_error = 0.0;
-        for (std::size_t i = 0; i < returns_.size(); ++i) {
-            mean += static_cast<double>(returns_[i]) / n;
-            mean_error += static_cast<double>(returns_[i] - values_[i]) / n;
-        }
-        double variance = 0.0, error_variance = 0.0;
-        for (std::size_t i = 0; i < returns_.size(); ++i) {
-            double const centred = static_cast<double>(returns_[i]) - mean;
-            double const error = static_cast<double>(returns_[i] - values_[i]) - mean_error;
-            variance += centred * centred;
-            error_variance += error * error;
-        }
-        return variance > 0.0 ? 1.0 - error_variance / variance : std::numeric_limits<double>::quiet_NaN();
     }
 
     agent_options options_;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 
 namespace gmac {
@@ -62,6 +63,25 @@ void normalize(std::span<T> values) noexcept {
     bool const constant = deviation <= 1e-12 * std::abs(mean);
     for (T& value : values)
         value = constant ? T(0) : static_cast<T>((static_cast<double>(value) - mean) / deviation);
+}
+
+/// 1 − Var(return − value) / Var(return): 1 for a perfect value, 0 for a constant one; NaN if the returns are all equal.
+template <class T>
+[[nodiscard]] double explained_variance(std::span<T const> returns, std::span<T const> values) noexcept {
+    double const share = 1.0 / static_cast<double>(returns.size());
+    double mean = 0.0, mean_error = 0.0;
+    for (std::size_t i = 0; i < returns.size(); ++i) {
+        mean += share * static_cast<double>(returns[i]);
+        mean_error += share * static_cast<double>(returns[i] - values[i]);
+    }
+    double variance = 0.0, error_variance = 0.0;
+    for (std::size_t i = 0; i < returns.size(); ++i) {
+        double const centred = static_cast<double>(returns[i]) - mean;
+        double const error = static_cast<double>(returns[i] - values[i]) - mean_error;
+        variance += centred * centred;
+        error_variance += error * error;
+    }
+    return variance > 0.0 ? 1.0 - error_variance / variance : std::numeric_limits<double>::quiet_NaN();
 }
 
 } // namespace gmac
