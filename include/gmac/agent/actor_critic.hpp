@@ -136,8 +136,7 @@ public:
         update_report report;
         report.learning_rate =
             options_.learning_rate * (options_.schedule == rate_schedule::linear ? 1.0 - progress : 1.0);
-        report.explained_variance =
-            explained_variance(std::as_const(returns_).span(), values_.span().first(returns_.size()));
+        report.explained_variance = explained_variance<scalar>(returns_.span(), values_.span().first(returns_.size()));
         learn(report);
         std::ranges::copy(last_observations(), rollout_.observations(0).data());
         report.update = updates_;
