@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-bench-report <bench.json> <folder>: a Markdown table and a picture from the output of gmac-bench.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+/// One line of gmac-bench: "loss/sizes/type".
+struct line {
+    std::string name;
+    std::map<std::string, double> counters{};
+
+    [[nodiscard]] std::optional<double> find(std::string const& counter) const {
+        auto const found = counters.find(counter);
+        return found == counters.end() ? std::nullopt : std::optional(found->second);
+    }
+};
+
+/// Without the suffixes that Google Benchmark appends.
+std::string plain(std::string name) {
+    for (std::string_view const suffix : {"/min_time", "/manual_time"})
+        if (auto const at = name.find(suffix); at != std::string::npos)
+            name.resize(at);
+    return name;
+}
+
+std::vector<line> read(std::string const& path) {
+    std::ifstream in(path);
+    if (!in)
+        throw std::runtime_error(fmt::format("{} cannot be read", path));
+    auto const json = nlohmann::json::parse(in);
+    std::vector<line> lines;
+    for (auto const& entry : json.at("benchmarks")) {
+        line next{plain(entry.at("name").get<std::string>())};
+        for (auto const& [key, value] : entry.items())
+            if (value.is_number_float())
+                next.counters[key] = value.get<double>();
+        lines.push_back(std::move(next));
+    }
+    return lines;
+}
+
+struct column {
+    std::string title, counter;
+    double scale;
+    char const* unit;
+};
+std::array<column, 8> const columns{{{"us a call", "us", 1.0, ""},
+                                     {"ns a state", "ns_per_state", 1.0, ""},
+                                     {"Gop/s", "Gop_per_s", 1.0, ""},
+                                     {"of peak", "of_peak", 100.0, " %"},
+                                     {"GB/s", "GB_per_s", 1.0, ""},
+                                     {"of memcpy", "of_memcpy", 100.0, " %"},
+                                     {"libtorch, us", "torch_us", 1.0, ""},
+                                     {"times libtorch", "times_torch", 1.0, ""}}};
+
+void write_table(std::vector<line> const& lines, std::filesystem::path const& path) {
+    std::ofstream out(path);
+    out << "| kernel |";
+    for (column const& c : columns)
+        out << ' ' << c.title << " |";
+    out << "\n|---|";
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        out << "---:|";
+    out << '\n';
+    for (line const& l : lines) {
+        out << "| " << l.name << " |";
+        for (column const& c : columns) {
+            auto const value = l.find(c.counter);
+            out << (value ? fmt::format(" {:.3g}{} |", c.scale * *value, c.unit) : std::string(" |"));
+        }
+        out << '\n';
+    }
+    if (!out.flush())
+        throw std::runtime_error(fmt::format("{} cannot be written", path.string()));
+}
+
+/// Time a state over N for the losses between samples, on logarithmic axes, from names like "loss/N64_m64/float".
+void write_plot(std::vector<line> const& lines, std::filesystem::path const& folder) {
+    std::map<std::string, std::vector<std::pair<int, double>>> curves;
+    for (line const& l : lines) {
+        auto const size = l.name.find("/N");
+        auto const time = l.find("ns_per_state");
+        if (size == std::string::npos || !time || l.name.find("target_term") != std::string::npos)
+            continue;
+        std::string loss = l.name.substr(0, size) + l.name.substr(l.name.rfind('/'));
+        for (char& c : loss)
+            c = c == '_' || c == '/' ? ' ' : c;
+        curves[loss].emplace_back(std::atoi(l.name.c_str() + size + 2), *time);
+    }
+    auto const script = folder / "sizes.gp";
+    std::ofstream out(script);
+    out << "set terminal svg size 720,440 font 'sans,12'\nset output '" << (folder / "sizes.svg").string() << "'\n"
+        << "set logscale xy\nset xlabel 'predicted samples N = target particles m'\n"
+        << "set ylabel 'ns a state, value and gradient'\nset key left top\nset grid\nplot ";
+    char const* separator = "";
+    for (auto const& [loss, points] : curves) {
+        out << separator << "'-' with linespoints title '" << loss << "'";
+        separator = ", ";
+    }
+    out << '\n';
+    for (auto const& [loss, points] : curves) {
+        for (auto const& [n, time] : points)
+            out << n << ' ' << time << '\n';
+        out << "e\n";
+    }
+    out.close();
+    if (curves.empty() || std::system(fmt::format("gnuplot '{}'", script.string()).c_str()) != 0)
+        fmt::print(stderr, "no picture: there were no sizes to draw, or gnuplot is missing\n");
+}
+
+} // namespace
+
+int main(int argument_count, char** arguments) {
+    if (argument_count != 3) {
+        fmt::print(stderr, "usage: gmac-bench-report <bench.json> <folder>\n");
+        return 1;
+    }
+    try {
+        auto const lines = read(arguments[1]);
+        std::filesystem::path const folder = arguments[2];
+        std::filesystem::create_directories(folder);
+        write_table(lines, folder / "table.md");
+        write_plot(lines, folder);
+        fmt::print("{} kernels: {} and {}\n", lines.size(), (folder / "table.md").string(),
+                   (folder / "sizes.svg").string());
+    } catch (std::exception const& error) {
+        fmt::print(stderr, "gmac-bench-report: {}\n", error.what());
+        return 1;
+    }
+}

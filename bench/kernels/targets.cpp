@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// SR(λ) in each form, GAE, the λ-return, and sampling; a state is a transition of the rollout.
+#include "harness.hpp"
+
+#include <gmac/actors/categorical.hpp>
+#include <gmac/core/random.hpp>
+#include <gmac/distributions/gaussian_mixture.hpp>
+#include <gmac/targets/exact_sr_lambda.hpp>
+#include <gmac/targets/gae.hpp>
+#include <gmac/targets/lambda_return.hpp>
+#include <gmac/targets/particles.hpp>
+#include <gmac/targets/rollout_view.hpp>
+#include <gmac/targets/sources.hpp>
+#include <gmac/targets/sr_lambda.hpp>
+
+#include <cmath>
+#include <memory>
+
+namespace gmac::bench {
+
+namespace {
+
+constexpr std::size_t steps = 128;
+constexpr std::size_t environments = 64;
+constexpr std::size_t rows = steps * environments;
+constexpr std::size_t state_rows = rows + environments;
+constexpr std::size_t components = 5;
+
+/// A rollout without endings, and a mixture, samples and a value for each state.
+template <class T>
+struct problem {
+    table<T> rewards{steps, environments, 1, normal};
+    table<T> weights{state_rows, components}, means{state_rows, components, 2, normal},
+        deviations{state_rows, components, 3, unit};
+    table<T> samples{state_rows, 64, 4, normal};
+    std::vector<T> values = std::vector<T>(state_rows, T(0.5));
+    table<T> first, second, third; ///< outputs
+    std::vector<random_stream> streams;
+
+    explicit problem(std::size_t columns) : first(rows, columns), second(rows, columns), third(rows, columns) {
+        random_stream random(5);
+        auto const w = weights.view();
+        for (std::size_t i = 0; i < state_rows; ++i) {
+            T sum = 0;
+            for (std::size_t k = 0; k < components; ++k)
+                sum += w(i, k) = static_cast<T>(0.1 + unit(random));
+            for (std::size_t k = 0; k < components; ++k)
+                w(i, k) /= sum;
+        }
+        for (std::size_t e = 0; e < environments; ++e)
+            streams.emplace_back(7, e);
+    }
+    [[nodiscard]] targets::rollout_view<T> rollout() const { return {rewards.view(), {}, {}}; }
+    [[nodiscard]] targets::gaussian_source<T> mixtures() const {
+        return {weights.view(), means.view(), deviations.view()};
+    }
+};
+
+template <class T>
+[[nodiscard]] naive::job loop_in_torch(problem<T> const& p, std::size_t particles) {
+    return in_torch<T>([&] {
+        auto const floats = [](table<T> const& numbers) { return reinterpret_cast<float const*>(numbers.data()); };
+        return naive::sr_lambda(floats(p.weights), floats(p.means), floats(p.deviations), floats(p.rewards), steps,
+                                environments, components, particles);
+    });
+}
+
+template <class T>
+void add_sr_lambda(std::size_t m) {
+    std::string const size = "/T128_E64_m" + std::to_string(m);
+    for (auto const form : {targets::resampling::independent, targets::resampling::stratified})
+        add<T>((form == targets::resampling::independent ? "sr_lambda/gaussian" : "sr_lambda/gaussian_stratified") +
+                   size,
+               [m, form] {
+                   auto const p = std::make_shared<problem<T>>(m);
+                   targets::sr_lambda const returns{.discount = 0.99,
+                                                    .lambda = 0.95,
+                                                    .particles = m,
+                                                    .replacement = form};
+                   return std::pair(
+                       [p, returns] {
+                           targets::gaussian_particles<T> const out{p->first.view(), p->second.view(), {}};
+                           returns(p->rollout(), p->mixtures(), std::span<random_stream>(p->streams), out);
+                           benchmark::ClobberMemory();
+                       },
+                       // A memcpy that writes the output reads as much.
+                       work{rows, 0.0, 2 * (p->first.bytes() + p->second.bytes()), loop_in_torch<T>(*p, m), 3.0});
+               });
+    auto const dirac = [m](auto source_of) {
+        return [m, source_of] {
+            auto const p = std::make_shared<problem<T>>(m);
+            targets::sr_lambda const returns{.discount = 0.99, .lambda = 0.95, .particles = m};
+            return std::pair(
+                [p, returns, source_of] {
+                    targets::dirac_particles<T> const out{p->first.view(), {}};
+                    returns(p->rollout(), source_of(*p), std::span<random_stream>(p->streams), out);
+                    benchmark::ClobberMemory();
+                },
+                work{rows, 0.0, 2 * p->first.bytes()});
+        };
+    };
+    add<T>("sr_lambda/dirac" + size, dirac([](problem<T> const& p) {
+               return targets::dirac_source<T>{p.samples.view(), {}};
+           }));
+    add<T>("sr_lambda/samples" + size,
+           dirac([](problem<T> const& p) { return targets::sample_source<T>{p.samples.view()}; }));
+}
+
+template <class T>
+void add_exact(std::string const& name, targets::exact_sr_lambda const& returns) {
+    add<T>("exact_sr_lambda/" + name, [returns] {
+        std::size_t const columns = returns.capacity(steps, components);
+        auto const p = std::make_shared<problem<T>>(columns);
+        return std::pair(
+            [p, returns] {
+                targets::gaussian_particles<T> const out{p->first.view(), p->second.view(), p->third.view()};
+                returns(p->rollout(), p->mixtures(), out);
+                benchmark::ClobberMemory();
+            },
+            work{rows, 0.0, 6 * p->first.bytes()});
+    });
+}
+
+template <class T>
+void add_returns() {
+    add<T>("gae/T128_E64", [] {
+        auto const p = std::make_shared<problem<T>>(1);
+        return std::pair(
+            [p] {
+                targets::gae{}(p->rollout(), vector_view<T const>(std::as_const(p->values)), {},
+                               p->first.view().col(0));
+                benchmark::ClobberMemory();
+            },
+            // δ and A: three additions and three products.
+            work{rows, 6.0, 3 * p->rewards.bytes(), in_torch<T>([&] {
+                     return naive::gae(reinterpret_cast<float const*>(p->values.data()),
+                                       reinterpret_cast<float const*>(p->rewards.data()), steps, environments);
+                 })});
+    });
+    add<T>("lambda_return/T128_E64", [] {
+        auto const p = std::make_shared<problem<T>>(1);
+        return std::pair(
+            [p] {
+                targets::lambda_return{}(p->rollout(), vector_view<T const>(std::as_const(p->values)), {},
+                                         p->first.view().col(0));
+                benchmark::ClobberMemory();
+            },
+            work{rows, 5.0, 3 * p->rewards.bytes()});
+    });
+}
+
+template <class T>
+void add_sampling() {
+    add<T>("sampling/gaussian_mixture_5", [] {
+        auto const values = std::make_shared<std::vector<T>>(4096);
+        auto const random = std::make_shared<random_stream>(3);
+        return std::pair(
+            [values, random] {
+                gaussian_mixture<T> const mixture{{T(0.2), T(-1), T(0.5)},
+                                                  {T(0.2), T(0), T(1)},
+                                                  {T(0.2), T(1), T(0.2)},
+                                                  {T(0.2), T(2), T(1)},
+                                                  {T(0.2), T(3), T(2)}};
+                mixture.sample(*random, vector_view<T>(*values));
+                benchmark::ClobberMemory();
+            },
+            work{4096, 0.0, 4096 * sizeof(T)});
+    });
+    add<T>("sampling/categorical_4", [] {
+        struct state {
+            table<T> logits{512, 4, 1, normal}, actions{512, 1};
+            std::vector<random_stream> streams = std::vector<random_stream>(512);
+        };
+        auto const s = std::make_shared<state>();
+        return std::pair(
+            [s] {
+                actors::categorical{}.sample(std::as_const(s->logits).view(), {}, std::span<random_stream>(s->streams),
+                                             s->actions.view());
+                benchmark::ClobberMemory();
+            },
+            work{512, 0.0, s->logits.bytes() + s->actions.bytes()});
+    });
+}
+
+template <class T>
+void add_all() {
+    for (std::size_t const m : {std::size_t{5}, std::size_t{64}, std::size_t{128}})
+        add_sr_lambda<T>(m);
+    add_exact<T>("components_16", {.components = 16});
+    add_exact<T>("cutoff_0.05", {.cutoff = 0.05});
+    add_returns<T>();
+    add_sampling<T>();
+}
+
+} // namespace
+
+void register_targets() {
+    add_all<float>();
+    add_all<double>();
+    add<float>("sampling/words", [] {
+        auto const words = std::make_shared<std::vector<std::uint32_t>>(4096);
+        auto const random = std::make_shared<random_stream>(3);
+        return std::pair(
+            [words, random] {
+                random->fill(*words);
+                benchmark::ClobberMemory();
+            },
+            work{4096, 0.0, 4096 * 4});
+    });
+}
+
+} // namespace gmac::bench
