@@ -47,23 +47,38 @@ template <class V>
 #endif
         return xsimd::fnma(a, b, c);
 }
+// One instruction on x86, which gives its second operand where one is NaN; a comparison and a selection take four times
+// as long. (xsimd's own min and max swapped their operands between versions. The masks: as lanes::sqrt.)
+template <class V>
+[[nodiscard, gnu::always_inline]] inline V smaller(V const& limit, V const& x) noexcept {
+#if defined(__SSE2__)
+    [[maybe_unused]] constexpr bool single = sizeof(scalar_of<V>) == 4;
 #if defined(__AVX512F__)
-// Masked, as lanes::sqrt.
-template <class V>
-[[nodiscard, gnu::always_inline]] inline V min_512(V const& a, V const& b) noexcept {
-    if constexpr (sizeof(scalar_of<V>) == 4)
-        return _mm512_maskz_min_ps(static_cast<__mmask16>(0xffff), a, b);
+    if constexpr (sizeof(V) == 64 && single)
+        return _mm512_maskz_min_ps(static_cast<__mmask16>(0xffff), limit, x);
+    else if constexpr (sizeof(V) == 64)
+        return _mm512_maskz_min_pd(static_cast<__mmask8>(0xff), limit, x);
     else
-        return _mm512_maskz_min_pd(static_cast<__mmask8>(0xff), a, b);
-}
-template <class V>
-[[nodiscard, gnu::always_inline]] inline V max_512(V const& a, V const& b) noexcept {
-    if constexpr (sizeof(scalar_of<V>) == 4)
-        return _mm512_maskz_max_ps(static_cast<__mmask16>(0xffff), a, b);
-    else
-        return _mm512_maskz_max_pd(static_cast<__mmask8>(0xff), a, b);
-}
 #endif
+#if defined(__AVX__)
+        if constexpr (sizeof(V) == 32 && single)
+        return _mm256_min_ps(limit, x);
+    else if constexpr (sizeof(V) == 32)
+        return _mm256_min_pd(limit, x);
+    else
+#endif
+        if constexpr (single)
+        return _mm_min_ps(limit, x);
+    else
+        return _mm_min_pd(limit, x);
+#else
+    return select(limit < x, limit, x);
+#endif
+}
+template <class V>
+[[nodiscard, gnu::always_inline]] inline V greater(V const& limit, V const& x) noexcept {
+    return -smaller(V(-limit), V(-x));
+}
 
 } // namespace detail
 
@@ -89,18 +104,13 @@ template <class V>
         return c - a * b;
 }
 
-/// The smaller (greater) of the limit and x; a NaN in x stays. On x86 this is one instruction, unlike a comparison and
-/// a selection: it gives its second operand where one is NaN, and the tests look after that.
+/// The smaller (greater) of the limit and x; a NaN in x stays.
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V at_most(V const& limit, V const& x) noexcept {
     if constexpr (is_pack<V>)
         return map([](auto const&... y) __attribute__((always_inline)) { return at_most(y...); }, limit, x);
-#if defined(__AVX512F__)
-    else if constexpr (detail::is_avx512<V>)
-        return detail::min_512(limit, x);
-#endif
     else if constexpr (is_batch<V>)
-        return (xsimd::min)(limit, x);
+        return detail::smaller(limit, x);
     else
         return select(limit < x, limit, x);
 }
@@ -108,12 +118,8 @@ template <class V>
 [[nodiscard, gnu::always_inline]] inline V at_least(V const& limit, V const& x) noexcept {
     if constexpr (is_pack<V>)
         return map([](auto const&... y) __attribute__((always_inline)) { return at_least(y...); }, limit, x);
-#if defined(__AVX512F__)
-    else if constexpr (detail::is_avx512<V>)
-        return detail::max_512(limit, x);
-#endif
     else if constexpr (is_batch<V>)
-        return (xsimd::max)(limit, x);
+        return detail::greater(limit, x);
     else
         return select(x < limit, limit, x);
 }
