@@ -115,10 +115,10 @@ TEST_CASE("Weights that are no distribution are refused") {
         plain p;
         p.weights[5] = -0.25;
         CHECK_THROWS_WITH(loss.value(head, p.output_view(), p.target_view()),
-                          name + ": 1 target weights of state 1 are negative or not numbers");
+                          name + ": a target weight of state 1 is not in [0, 1]");
         p.weights[5] = not_a_number;
         CHECK_THROWS_WITH(loss.value(head, p.output_view(), p.target_view()),
-                          name + ": 1 target weights of state 1 are negative or not numbers");
+                          name + ": a target weight of state 1 is not in [0, 1]");
         p.weights[5] = 0.3;
         CHECK_THROWS_WITH(loss.value(head, p.output_view(), p.target_view()),
                           says(name + ": the target weights of state 1 sum to 1.05, but must sum to 1"));
@@ -139,9 +139,9 @@ TEST_CASE("Fractions outside [0, 1] are refused by losses that look at them") {
         std::ranges::fill(p.fractions, 0.5);
         p.fractions[4] = bad;
         CHECK_THROWS_WITH(losses::huber_quantile{}.value(head, outputs, p.target_view()),
-                          "huber_quantile: 1 quantile fractions of state 1 are not in [0, 1]");
+                          "huber_quantile: a quantile fraction of state 1 is not in [0, 1]");
         CHECK_THROWS_WITH(losses::expectile{}.value(head, outputs, p.target_view()),
-                          "expectile: 1 quantile fractions of state 1 are not in [0, 1]");
+                          "expectile: a quantile fraction of state 1 is not in [0, 1]");
         CHECK_NOTHROW(losses::sample_energy{}.value(head, outputs, p.target_view()));
     }
     p.fractions = {0.0, 1.0, 0.0, 1.0, 0.0, 1.0};
@@ -149,7 +149,28 @@ TEST_CASE("Fractions outside [0, 1] are refused by losses that look at them") {
     p.fractions[1] = 2.0;
     quantile_outputs<double> const shared{p.output_view(), {p.fractions.data(), 2, 3, 0, 1}};
     CHECK_THROWS_WITH(losses::huber_quantile{}.value(head, shared, p.target_view()),
-                      "huber_quantile: 1 quantile fractions of state 0 are not in [0, 1]");
+                      "huber_quantile: a quantile fraction of state 0 is not in [0, 1]");
+}
+
+TEST_CASE("One bad number is found wherever it stands in a row") {
+    constexpr std::size_t n = 37;
+    heads::implicit_quantile const head{.samples_per_state = n};
+    std::vector<float> outputs(2 * n, 1.0f), fractions(2 * n, 0.25f), weights(2 * n, 1.0f / 37.0f);
+    matrix_view<float const> const values(outputs.data(), 2, n);
+    for (std::size_t i = 0; i < 2 * n; ++i)
+        for (double bad : {-1e-6, 1.5, not_a_number}) {
+            fractions[i] = static_cast<float>(bad);
+            weights[i] = static_cast<float>(bad == 1.5 ? 2.5 : bad);
+            auto const state = std::to_string(i / n);
+            CHECK_THROWS_WITH(losses::huber_quantile{}.value(head, quantile_outputs<float const>{values, {fractions.data(), 2, n}},
+                                                             targets::dirac_particles<float const>{values, {}}),
+                              "huber_quantile: a quantile fraction of state " + state + " is not in [0, 1]");
+            fractions[i] = 0.25f;
+            CHECK_THROWS_WITH(losses::huber_quantile{}.value(head, quantile_outputs<float const>{values, {fractions.data(), 2, n}},
+                                                             targets::dirac_particles<float const>{values, {weights.data(), 2, n}}),
+                              "huber_quantile: a target weight of state " + state + " is not in [0, 1]");
+            weights[i] = 1.0f / 37.0f;
+        }
 }
 
 TEST_CASE("Kappa must be finite and not negative") {

@@ -24,6 +24,22 @@ struct quantile_sums {
     V slope = lanes::constant<V>(0.0); ///< Σ a g(δ), where g is f' up to a constant factor
 };
 
+/// A predicted quantile: θ and its levels τ (for particles above it) and 1 − τ (below).
+template <class V>
+struct leveled_quantile {
+    V theta, above, below;
+
+    /// a w; without weights w is not looked at.
+    template <bool Weighted>
+    [[nodiscard]] V level(V const& z, [[maybe_unused]] V const& weight) const noexcept {
+        V const level = lanes::select(z < theta, below, above);
+        if constexpr (Weighted)
+            return level * weight;
+        else
+            return level;
+    }
+};
+
 /// f = δ²/2 within κ, κ (|δ| − κ/2) beyond, which is κ times the Huber loss over κ; g = f'.
 template <class V>
 struct huber_pair {
@@ -33,7 +49,10 @@ struct huber_pair {
     explicit huber_pair(double threshold) noexcept
         : kappa(lanes::constant<V>(threshold)), minus_kappa(lanes::constant<V>(-threshold)) {}
 
-    void add(V const& delta, V const& level, quantile_sums<V>& sums) const noexcept {
+    template <bool Weighted>
+    void add(leveled_quantile<V> const& quantile, V const& z, V const& weight, quantile_sums<V>& sums) const noexcept {
+        V const delta = z - quantile.theta;
+        V const level = quantile.template level<Weighted>(z, weight);
         V const clamped = lanes::at_most(kappa, lanes::at_least(minus_kappa, delta));
         V const chord = lanes::mul_add(lanes::constant<V>(-0.5), clamped, delta);
         sums.slope = lanes::mul_add(level, clamped, sums.slope);
@@ -41,22 +60,29 @@ struct huber_pair {
     }
 };
 
-/// f = |δ|, the limit of the Huber loss over κ for κ → 0; g = sign(δ), which is 0 at δ = 0.
+/// f = |δ|, the limit of the Huber loss over κ for κ → 0; g = sign(δ), which is 0 at δ = 0. A NaN comes out in the value.
 template <class V>
 struct absolute_pair {
-    void add(V const& delta, V const& level, quantile_sums<V>& sums) const noexcept {
+    template <bool Weighted>
+    void add(leveled_quantile<V> const& quantile, V const& z, [[maybe_unused]] V const& weight,
+             quantile_sums<V>& sums) const noexcept {
         V const zero = lanes::constant<V>(0.0);
-        V const down = lanes::select(delta < zero, V(zero - level), V(level * delta)); // at 0, and a NaN stays one
-        sums.slope = sums.slope + lanes::select(zero < delta, level, down);
-        sums.value = lanes::mul_add(level, lanes::abs(delta), sums.value);
+        V slope = lanes::select(quantile.theta < z, quantile.above, zero) -
+                  lanes::select(z < quantile.theta, quantile.below, zero);
+        if constexpr (Weighted)
+            slope = slope * weight;
+        sums.slope = sums.slope + slope;
+        sums.value = lanes::mul_add(slope, V(z - quantile.theta), sums.value);
     }
 };
 
 /// f = δ², g = δ = f' / 2.
 template <class V>
 struct squared_pair {
-    void add(V const& delta, V const& level, quantile_sums<V>& sums) const noexcept {
-        V const weighted = level * delta;
+    template <bool Weighted>
+    void add(leveled_quantile<V> const& quantile, V const& z, V const& weight, quantile_sums<V>& sums) const noexcept {
+        V const delta = z - quantile.theta;
+        V const weighted = quantile.template level<Weighted>(z, weight) * delta;
         sums.slope = sums.slope + weighted;
         sums.value = lanes::mul_add(weighted, delta, sums.value);
     }
@@ -66,24 +92,19 @@ struct squared_pair {
 template <std::size_t Count, bool Weighted, class V, class Pair>
 inline void add_pairs(Pair const& pair, V const* quantiles, V const* fractions, V const* particles, V const* weights,
                       std::size_t particle_count, quantile_sums<V>* sums) noexcept {
-    std::array<V, Count> theta, above, below;
+    std::array<leveled_quantile<V>, Count> theta;
     std::array<quantile_sums<V>, Count> local;
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < Count; ++r) {
-        theta[r] = quantiles[r];
-        above[r] = fractions[r];
-        below[r] = lanes::constant<V>(1.0) - fractions[r];
+        theta[r] = {quantiles[r], fractions[r], lanes::constant<V>(1.0) - fractions[r]};
         local[r] = sums[r];
     }
     for (std::size_t j = 0; j < particle_count; ++j) {
         V const z = particles[j];
+        V const weight = weights[Weighted ? j : 0];
 #pragma GCC unroll 4
-        for (std::size_t r = 0; r < Count; ++r) {
-            V level = lanes::select(z < theta[r], below[r], above[r]);
-            if constexpr (Weighted)
-                level = level * weights[j];
-            pair.add(V(z - theta[r]), level, local[r]);
-        }
+        for (std::size_t r = 0; r < Count; ++r)
+            pair.template add<Weighted>(theta[r], z, weight, local[r]);
     }
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < Count; ++r)
@@ -97,7 +118,8 @@ template <bool WithGradient, bool Weighted, class V, class T, class Pair>
                                targets::dirac_particles<T const> const& targets, matrix_view<T> const& gradient,
                                double value_factor, double slope_factor, std::size_t first, std::size_t count) {
     constexpr std::size_t tile = 64;
-    alignas(64) std::array<V, tile> quantiles, fractions, particles, weights;
+    alignas(64) std::array<V, tile> quantiles, fractions, particles;
+    std::array<V, Weighted ? tile : 1> weights{};
     std::array<quantile_sums<V>, tile> sums;
     V total = lanes::constant<V>(0.0);
     std::size_t const n = predicted.quantiles();
