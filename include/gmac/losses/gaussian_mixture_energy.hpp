@@ -127,7 +127,7 @@ private:
         for (std::size_t i = 0; i < Head::components; ++i)
             loss = loss + mixture.weights[i] * (two * cross[i].expectation() - self[i].expectation());
         if (target_term)
-            loss = loss - target_states.self_distance();
+            loss = loss - detail::self_distance(target_states);
 
         if constexpr (WithGradient) {
             auto const slope =

@@ -89,64 +89,24 @@ public:
             explain(where);
     }
 
-    /// δ(V, V) of the target with itself: Σ_jl v_j v_l E|N(ν_j − ν_l, τ_j² + τ_l²)|.
-    [[nodiscard]] V self_distance() noexcept {
-        V sum = lanes::constant<V>(0.0);
-        particle_tile<V> left, right;
-        for (std::size_t i = 0; i < particles(); i += tile_size) {
-            load(i, left);
-            for (std::size_t j = 0; j < left.size; ++j)
-                sum = sum + row_of_pairs(left, j, left, j + 1);
-            for (std::size_t k = i + tile_size; k < particles(); k += tile_size) {
-                load(k, right);
-                for (std::size_t j = 0; j < left.size; ++j)
-                    sum = sum + row_of_pairs(left, j, right, 0);
-            }
-        }
-        V const two = lanes::constant<V>(2.0);
-        return two * sum * (weighted() ? lanes::constant<V>(1.0) : share() * share()) + diagonal();
-    }
-
     /// The weight of each particle where they are uniform.
     [[nodiscard]] V share() const noexcept { return lanes::constant<V>(1.0 / static_cast<double>(particles())); }
 
-private:
-    static constexpr double tolerance = kernels::weight_tolerance<scalar>;
-
-    /// Σ v_j v_l e_jl over the particles l of `others` from `start` on, for one particle j; without weights where they
-    /// are uniform.
-    [[nodiscard]] V row_of_pairs(particle_tile<V> const& tile, std::size_t j, particle_tile<V> const& others,
-                                 std::size_t start) const noexcept {
-        kernels::pair_sums<V> sums;
-        for (std::size_t l = start; l < others.size; ++l) {
-            V const d = tile.means[j] - others.means[l];
-            if constexpr (spread) {
-                V const q = tile.spreads[j] + others.spreads[l];
-                if (weighted())
-                    kernels::add_pair<false>(sums, d, q, kernels::inverse_root(q), others.weights[l]);
-                else
-                    kernels::add_pair<false>(sums, d, q, kernels::inverse_root(q));
-            } else {
-                sums.distance = sums.distance + (weighted() ? others.weights[l] * lanes::abs(d) : lanes::abs(d));
-            }
-        }
-        V const expectation = spread ? sums.expectation() : sums.distance;
-        return weighted() ? tile.weights[j] * expectation : expectation;
-    }
-
-    /// Σ v_j² e(0, 2 τ_j²)
+    /// Σ v_j² e(0, 2 τ_j²): each particle with a copy of itself.
     [[nodiscard]] V diagonal() const noexcept {
         V sum = lanes::constant<V>(0.0);
         if constexpr (spread) {
             for (std::size_t j = 0; j < particles(); ++j) {
                 V const deviation = lanes::load_rows<V>(targets_.deviations, first_, j, count_);
-                V const weight =
-                    weighted() ? lanes::load_rows<V>(targets_.weights, first_, j, count_) : share();
+                V const weight = weighted() ? lanes::load_rows<V>(targets_.weights, first_, j, count_) : share();
                 sum = sum + weight * weight * kernels::self_distance(deviation);
             }
         }
         return sum;
     }
+
+private:
+    static constexpr double tolerance = kernels::weight_tolerance<scalar>;
 
     /// Finds what is wrong, for the message.
     [[noreturn]] void explain(std::string_view where) const {
