@@ -46,6 +46,14 @@ TEST_CASE("a run folder is made with its parents, and holds the configuration") 
     CHECK(test::message_of([&] { (void)run.read_config(); }) == (path / "config.json").string() + " is not JSON");
 }
 
+TEST_CASE("a run that was killed while it wrote its config left nothing") {
+    test::scratch_folder const folder;
+    test::spit(folder / "config.json.partial", "{");
+    CHECK(refusal(folder.path()).empty());
+    test::spit(folder / "config.json.partially.mine", "{");
+    CHECK(test::contains(refusal(folder.path()), "is not empty"));
+}
+
 TEST_CASE("a run is not written over unless that is asked for") {
     test::scratch_folder const folder;
     auto const path = folder / "run";

@@ -36,7 +36,7 @@ public:
         run_folder folder(std::move(path));
         if (folder.started() && !overwrite)
             folder.refuse_run();
-        gmac::require(folder.started() || std::filesystem::is_empty(folder.path_),
+        gmac::require(folder.started() || folder.holds_nothing(),
                       "{} is not empty and not the folder of a run: choose another folder with --out",
                       folder.path_.string());
         if (folder.started())
@@ -107,6 +107,14 @@ private:
                 path_.string());
         gmac::fail("{} holds a run that was stopped before its first checkpoint: replace it with --overwrite",
                    path_.string());
+    }
+
+    /// A run that was killed while it wrote its config leaves the partial file, which is nothing.
+    [[nodiscard]] bool holds_nothing() const {
+        for (auto const& file : std::filesystem::directory_iterator(path_))
+            if (file.path().filename() != "config.json.partial")
+                return false;
+        return true;
     }
 
     /// The config goes last: a run half removed is still seen as one.
