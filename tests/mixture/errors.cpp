@@ -135,8 +135,26 @@ TEST_CASE("shapes that do not fit are named", "[mixture]") {
     CHECK_THROWS_WITH(gmac::heads::scalar{}.mean(outputs, values), contains("scalar head: outputs is 5 x 6"));
 }
 
+TEST_CASE("options of the Gaussian-mixture head are checked where it is used", "[mixture]") {
+    auto given = good();
+    Eigen::VectorXd values(5);
+    for (double const wrong : {0.0, -1.0, not_a_number, std::numeric_limits<double>::infinity()}) {
+        given.head.scale = wrong;
+        CHECK_THROWS_WITH(loss_of(given), contains("gaussian_mixture head: scale is ") && contains("but must be positive"));
+        CHECK_THROWS_WITH(given.head.mean(given.outputs.view(), values), contains("head: scale is "));
+    }
+    given.head.scale = 1.0;
+    given.head.floor = -0.5;
+    CHECK_THROWS_WITH(loss_of(given), contains("floor is -0.5, but must be finite and not negative"));
+}
+
 TEST_CASE("a gradient that overlaps an argument is refused", "[mixture]") {
     auto given = good();
+    CHECK_THROWS_WITH(given.head.mean(given.outputs.view(), vector_view<double>(given.outputs.data.data(), 5)),
+                      contains("gaussian_mixture head: the values overlap the outputs"));
+    auto const left = given.outputs.view().middle_cols(0, 2);
+    CHECK_THROWS_WITH(given.head.distribution(given.outputs.view(), left, left, left),
+                      contains("the distribution overlaps the outputs"));
     gaussian_mixture_energy const loss;
     table<double> shared(6, 6);
     CHECK_THROWS_WITH(loss.value_and_gradient(given.head, shared.view().middle_rows(0, 5), given.targets(),
@@ -168,6 +186,15 @@ TEST_CASE("overlap of matrices is found exactly where rows do not interleave", "
     matrix_view<double> const backwards(memory.data.data() + 79, 8, 10, -10, -1);
     CHECK(gmac::may_overlap(backwards, all));
     CHECK_FALSE(gmac::may_overlap(backwards.middle_rows(0, 4), all.middle_rows(0, 4)));
+    // Every other column, and those between; one column in two guises.
+    matrix_view<double> const even(memory.data.data(), 8, 5, 10, 2), odd(memory.data.data() + 1, 8, 5, 10, 2);
+    CHECK_FALSE(gmac::may_overlap(even, odd));
+    CHECK(gmac::may_overlap(even, all.middle_cols(2, 1)));
+    CHECK_FALSE(gmac::may_overlap(all.middle_cols(3, 1), all.middle_cols(4, 1)));
+    matrix_view<double> const narrow(memory.data.data(), 8, 1, 10, 77);
+    CHECK(gmac::same_elements(narrow, all.middle_cols(0, 1)));
+    CHECK(gmac::may_overlap(narrow, all.middle_cols(0, 1)));
+    CHECK_FALSE(gmac::may_overlap(narrow, all.middle_cols(1, 1)));
     CHECK(gmac::same_elements(all, all));
     CHECK_FALSE(gmac::same_elements(all, columns));
 }
@@ -193,6 +220,17 @@ TEST_CASE("squared errors refuse what does not fit", "[mixture]") {
     CHECK_THROWS_WITH(clipped.value(head, outputs, targets), contains("clip is -0.1, but must not be negative"));
     clipped.clip = not_a_number;
     CHECK_THROWS_WITH(clipped.value(head, outputs, targets), contains("clip is nan"));
+    std::vector<double> shared(6, 0.5);
+    matrix_view<double> const first(shared.data(), 5, 1), second(shared.data() + 1, 5, 1);
+    vector_view<double> const five(shared.data(), 5);
+    std::vector<double> const others(5, 0.25);
+    CHECK_THROWS_WITH(plain.value_and_gradient(head, first, others, second),
+                      contains("squared_error: the gradient overlaps the outputs"));
+    CHECK_THROWS_WITH(plain.value_and_gradient(head, matrix_view<double const>(others.data(), 5, 1), five, second),
+                      contains("squared_error: the gradient overlaps the targets"));
+    CHECK(plain.value_and_gradient(head, first, others, first) == 0.03125); // in place
+    CHECK(shared[4] == 0.05);
+    CHECK(shared[5] == 0.5);
     // NaN anywhere comes out.
     clipped.clip = 0.2;
     for (int which = 0; which < 3; ++which) {

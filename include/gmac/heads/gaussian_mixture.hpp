@@ -3,12 +3,14 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/overlap.hpp>
 #include <gmac/core/special.hpp>
 #include <gmac/core/view.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 
 namespace gmac::heads {
@@ -30,6 +32,15 @@ struct gaussian_mixture {
     double floor = 1.0;
 
     [[nodiscard]] static constexpr std::size_t output_size() noexcept { return outputs; }
+
+    /// Throws gmac::error unless scale is positive and finite, floor finite and not negative. Batch functions and losses
+    /// call it.
+    void check() const {
+        require(scale > 0.0 && scale <= (std::numeric_limits<double>::max)(),
+                "gaussian_mixture head: scale is {}, but must be positive and finite", scale);
+        require(floor >= 0.0 && floor <= (std::numeric_limits<double>::max)(),
+                "gaussian_mixture head: floor is {}, but must be finite and not negative", floor);
+    }
 
     /// One mixture a lane; also the gradient with respect to these quantities.
     template <class V>
@@ -86,7 +97,8 @@ struct gaussian_mixture {
         return result;
     }
 
-    /// The value of each state: outputs [B, 3K] → values [B]. Throws gmac::error if the shapes do not fit.
+    /// The value of each state: outputs [B, 3K] → values [B]. Throws gmac::error if the shapes do not fit, the values
+    /// overlap the outputs, or an option is out of its range.
     template <class Outputs, class Values>
     void mean(Outputs&& outputs_of_states, Values&& values_of_states) const {
         auto const raw = as_matrix(outputs_of_states);
@@ -94,13 +106,14 @@ struct gaussian_mixture {
         require_shape(raw, values.size(), outputs, "outputs", "gaussian_mixture head");
         using T = typename decltype(values)::value_type;
         matrix_view<T> const column(values.data(), values.size(), 1, values.stride(), 1);
+        require(!may_overlap(column, raw), "gaussian_mixture head: the values overlap the outputs");
         for_each_block(raw, [&](auto const& block, std::size_t first, std::size_t count) {
             lanes::store_rows(mean(block), column, first, 0, count);
         });
     }
 
     /// The mixture of each state: outputs [B, 3K] → weights, means, deviations, [B, K] each. Throws gmac::error if the
-    /// shapes do not fit.
+    /// shapes do not fit, a result overlaps the outputs, or an option is out of its range.
     template <class Outputs, class Weights, class Means, class Deviations>
     void distribution(Outputs&& outputs_of_states, Weights&& weights_of_states, Means&& means_of_states,
                       Deviations&& deviations_of_states) const {
@@ -113,6 +126,8 @@ struct gaussian_mixture {
         require_shape(weights, raw.rows(), K, "weights", "gaussian_mixture head");
         require_shape(means, raw.rows(), K, "means", "gaussian_mixture head");
         require_shape(deviations, raw.rows(), K, "deviations", "gaussian_mixture head");
+        require(!may_overlap(weights, raw) && !may_overlap(means, raw) && !may_overlap(deviations, raw),
+                "gaussian_mixture head: the distribution overlaps the outputs");
         for_each_block(raw, [&](auto const& block, std::size_t first, std::size_t count) {
             auto const mixture = transform(block);
             for (std::size_t k = 0; k < K; ++k) {
@@ -147,7 +162,8 @@ private:
 
     /// Calls visit(raw outputs of a block of lanes, first state, number of states) for every block.
     template <class T, class Visit>
-    static void for_each_block(matrix_view<T> const& raw, Visit&& visit) {
+    void for_each_block(matrix_view<T> const& raw, Visit&& visit) const {
+        check();
         using V = lanes::lane_for_t<T>;
         for (std::size_t first = 0; first < raw.rows(); first += lanes::width_of<V>) {
             std::size_t const count = (std::min)(lanes::width_of<V>, raw.rows() - first);

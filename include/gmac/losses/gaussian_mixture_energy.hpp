@@ -100,6 +100,8 @@ private:
         require(outputs.rows() > 0, "gaussian_mixture_energy: the batch is empty, but must have at least one state");
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
         targets::require_targets(targets, outputs.rows(), name);
+        if constexpr (requires { head.check(); })
+            head.check();
         lanes::accumulator_for<T> sum(0);
         for (std::size_t first = 0; first < outputs.rows(); first += lanes::width_of<V>) {
             std::size_t const count = (std::min)(lanes::width_of<V>, outputs.rows() - first);

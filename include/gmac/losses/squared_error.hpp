@@ -3,6 +3,7 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/kind.hpp>
@@ -64,6 +65,15 @@ template <class T>
     return {vector.data(), vector.size(), 1, vector.stride(), 1};
 }
 
+/// Throws gmac::error if the gradient overlaps the targets, or the outputs without being in the same places.
+template <class T, class Outputs, class Targets>
+void require_apart(matrix_view<T> const& gradient, Outputs const& outputs, Targets const& targets,
+                   std::string_view where) {
+    require(same_elements(gradient, outputs) || !may_overlap(gradient, outputs),
+            "{}: the gradient overlaps the outputs, but must be apart from them or the same", where);
+    require(!may_overlap(gradient, column(targets)), "{}: the gradient overlaps the targets", where);
+}
+
 } // namespace detail
 
 /// ½ (v − R)², the mean over the states: value learning of A2C and PPO without clipping.
@@ -90,6 +100,7 @@ struct squared_error {
         using T = typename decltype(raw)::value_type;
         matrix_view<T> const to = as_matrix(gradient);
         require_shape(to, raw.rows(), Head::outputs, "the gradient", name);
+        detail::require_apart(to, raw, as_vector(returns), name);
         return evaluate<true, T>(head, raw, as_vector(returns), to);
     }
 
@@ -149,6 +160,8 @@ struct clipped_squared_error {
         using T = typename decltype(raw)::value_type;
         matrix_view<T> const to = as_matrix(gradient);
         require_shape(to, raw.rows(), Head::outputs, "the gradient", name);
+        detail::require_apart(to, raw, as_vector(targets.returns), name);
+        detail::require_apart(to, raw, as_vector(targets.old_values), name);
         return evaluate<true, T>(head, raw, as_vector(targets.returns), as_vector(targets.old_values), to);
     }
 
