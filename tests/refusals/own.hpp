@@ -39,7 +39,8 @@ struct loss {
 };
 using loss_on_returns = loss<gmac::vector_view<float const>, gmac::targets::kind::returns>;
 using loss_on_points = loss<gmac::targets::dirac_particles<float const>, gmac::targets::kind::dirac_particles>;
-using loss_on_components = loss<gmac::targets::gaussian_particles<float const>, gmac::targets::kind::gaussian_particles>;
+using loss_on_components =
+    loss<gmac::targets::gaussian_particles<float const>, gmac::targets::kind::gaussian_particles>;
 using loss_on_the_wrong_kind = loss<gmac::vector_view<float const>, gmac::targets::kind::dirac_particles>;
 struct loss_without_target {};
 struct particular_loss : loss_on_returns {
