@@ -103,7 +103,7 @@ public:
         picture_.plot += fmt::format("set xlabel {}\n", gnuplot::literal(row == 1 ? "return from S1" : ""));
         picture_.plot += label(looks[method].title, "graph 0, 1 left offset 0, 0.8", 13, looks[method].colour);
         picture_.plot +=
-            label(fmt::format("{:.4f}", shown.energy_distance), "graph 1, 1 right offset 0, 0.8", 11, "#444444");
+            label(fmt::format("{:.2g}", shown.energy_distance), "graph 1, 1 right offset 0, 0.8", 11, "#444444");
         picture_.plot += plot;
         picture_.plot += "\nunset label\n";
     }
