@@ -38,8 +38,9 @@ operation_counts cost(std::size_t particles, bool with_gradient, bool weighted) 
     auto const outputs = counted(given.outputs), means = counted(given.means), deviations = counted(given.deviations),
                weights = counted(given.weights);
     table<number> gradient(1, 3 * K);
-    gmac::targets::gaussian_particles<number const> const targets{
-        means.view(), deviations.view(), weighted ? weights.view() : gmac::matrix_view<number const>{}};
+    gmac::targets::gaussian_particles<number const> const targets{means.view(), deviations.view(),
+                                                                  weighted ? weights.view()
+                                                                           : gmac::matrix_view<number const>{}};
     gmac::losses::gaussian_mixture_energy const loss;
     if (with_gradient)
         loss.value_and_gradient(given.head, outputs.view(), targets, gradient.view());
@@ -94,7 +95,10 @@ TEST_CASE("every operation is counted as what it is", "[mixture]") {
     CHECK(gmac::lanes::exp_erf(x).erf.value() == std::erf(0.7));
     CHECK(gmac::lanes::select(x < constant, x, constant).value() == 0.5);
     CHECK(gmac::lanes::mul_add(x, x, x).value() == Approx(1.19));
-    CHECK(kernel == operation_counts{.additions = 1, .multiplications = 2, .comparisons = 1, .exponentials = 1,
+    CHECK(kernel == operation_counts{.additions = 1,
+                                     .multiplications = 2,
+                                     .comparisons = 1,
+                                     .exponentials = 1,
                                      .error_functions = 1});
 }
 
@@ -131,9 +135,10 @@ TEST_CASE("the cost of the squared error", "[mixture]") {
     operation_counts counter;
     number const output(0.5, counter), target(0.25, counter);
     number gradient;
-    number const loss = gmac::losses::squared_error{}.value_and_gradient(
-        gmac::heads::scalar{}, gmac::matrix_view<number const>(&output, 1, 1),
-        gmac::vector_view<number const>(&target, 1), gmac::matrix_view<number>(&gradient, 1, 1));
+    number const loss = gmac::losses::squared_error{}.value_and_gradient(gmac::heads::scalar{},
+                                                                         gmac::matrix_view<number const>(&output, 1, 1),
+                                                                         gmac::vector_view<number const>(&target, 1),
+                                                                         gmac::matrix_view<number>(&gradient, 1, 1));
     CHECK(loss.value() == 0.03125);
     CHECK(gradient.value() == 0.25);
     // v - R, and the sum over states; ½ d d, d / B, and the mean.

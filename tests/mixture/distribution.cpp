@@ -68,7 +68,8 @@ TEST_CASE("the density, its logarithm and the distribution function", "[mixture]
 
     CHECK(with_points.pdf(-1.0) == infinity);
     CHECK(with_points.log_pdf(-1.0) == infinity);
-    CHECK(with_points.pdf(-0.5) == Approx(0.5 * two.pdf(infinity) + 0.5 * std::exp(-0.125) / std::sqrt(8.0 * std::numbers::pi)));
+    CHECK(with_points.pdf(-0.5) ==
+          Approx(0.5 * two.pdf(infinity) + 0.5 * std::exp(-0.125) / std::sqrt(8.0 * std::numbers::pi)));
     double const middle = 0.5 * 0.5 * std::erfc(1.5 / 2.0 / std::numbers::sqrt2); // of the normal part at -1
     CHECK(with_points.cdf(std::nextafter(-1.0, -2.0)) == Approx(middle).epsilon(1e-14));
     CHECK(with_points.cdf(-1.0) == Approx(0.25 + middle).epsilon(1e-14));
@@ -80,8 +81,8 @@ TEST_CASE("the density, its logarithm and the distribution function", "[mixture]
 
 TEST_CASE("quantiles invert the distribution function", "[mixture]") {
     for (mixture const* m : {&two, &with_points, &far}) {
-        for (double const p : {1e-300, 1e-20, 1e-9, 1e-3, 0.1, 0.2499, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7499, 0.75, 0.9, 0.999,
-                               1.0 - 1e-9, 1.0 - 1e-15}) {
+        for (double const p : {1e-300, 1e-20, 1e-9, 1e-3, 0.1, 0.2499, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7499, 0.75, 0.9,
+                               0.999, 1.0 - 1e-9, 1.0 - 1e-15}) {
             double const x = m->quantile(p);
             CAPTURE(p, x);
             // F(x) = p, or F jumps over p within a few numbers of x.
@@ -146,8 +147,8 @@ TEST_CASE("samples follow the distribution", "[mixture]") {
             auto const last = std::upper_bound(samples.begin(), samples.end(), x) - samples.begin();
             double const n = static_cast<double>(samples.size());
             distance = std::max(distance, std::abs(static_cast<double>(last) / n - m->cdf(x)));
-            distance = std::max(distance,
-                                std::abs(static_cast<double>(first) / n - m->cdf(std::nextafter(x, -infinity))));
+            distance =
+                std::max(distance, std::abs(static_cast<double>(first) / n - m->cdf(std::nextafter(x, -infinity))));
         }
         // Kolmogorov-Smirnov (Dvoretzky-Kiefer-Wolfowitz): larger with probability 2 exp(-2 · 2.63²) < 2e-6.
         CHECK(distance < 2.63 / std::sqrt(40000.0));
@@ -169,16 +170,17 @@ TEST_CASE("energy, Cramer distance and score by name and number", "[mixture]") {
     // σ (z (2 Φ(z) − 1) + 2 φ(z) − 1/√π)
     auto const normal_crps = [](double mean, double deviation, double x) {
         double const z = (x - mean) / deviation;
-        return deviation * (z * std::erf(z / std::numbers::sqrt2) +
-                            2.0 * std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi) - std::numbers::inv_sqrtpi);
+        return deviation *
+               (z * std::erf(z / std::numbers::sqrt2) +
+                2.0 * std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi) - std::numbers::inv_sqrtpi);
     };
     for (double const x : {-2.0, 0.1, 0.7, 30.0})
         CHECK(gmac::crps(mixture{{1.0, 0.7, 1.3}}, x) == Approx(normal_crps(0.7, 1.3, x)).epsilon(1e-13));
     CHECK(gmac::energy(two, gmac::point_mass{1.5}) == Approx(2.0 * gmac::crps(two, 1.5)).epsilon(1e-15));
     CHECK(gmac::energy(two, with_points) == Approx(2.0 * gmac::cramer(two, with_points)).epsilon(1e-15));
-    double const integral = gmac::test::integrate_between(
-        [](double x) { return std::pow(two.cdf(x) - with_points.cdf(x), 2); },
-        {-20.0, -8.0, -4.0, -1.0, 0.5, 3.0, 8.0, 20.0}, 1e-14);
+    double const integral =
+        gmac::test::integrate_between([](double x) { return std::pow(two.cdf(x) - with_points.cdf(x), 2); },
+                                      {-20.0, -8.0, -4.0, -1.0, 0.5, 3.0, 8.0, 20.0}, 1e-14);
     CHECK(gmac::cramer(two, with_points) == Approx(integral).epsilon(1e-10));
     // Points: |a - b| for energy / 2; equal distributions: exactly nothing.
     CHECK(gmac::energy(gmac::point_mass{-1.0}, gmac::point_mass{2.5}) == 7.0);

@@ -51,7 +51,8 @@ mixture_case<2> good() {
 }
 double loss_of(mixture_case<2> const& given) {
     table<double> gradient(given.outputs.rows, given.outputs.cols);
-    return gaussian_mixture_energy{}.value_and_gradient(given.head, given.outputs.view(), given.targets(), gradient.view());
+    return gaussian_mixture_energy{}.value_and_gradient(given.head, given.outputs.view(), given.targets(),
+                                                        gradient.view());
 }
 
 } // namespace
@@ -85,9 +86,9 @@ TEST_CASE("targets that are no distributions are refused by state and particle",
     for (std::size_t const state : std::vector<std::size_t>{0, 3, 4}) {
         auto given = good();
         given.deviations(state, 65) = -0.5;
-        CHECK_THROWS_WITH(loss_of(given),
-                          "gaussian_mixture_energy: the target deviation of state " + std::to_string(state) +
-                              ", particle 65 is -0.5, but must not be negative");
+        CHECK_THROWS_WITH(loss_of(given), "gaussian_mixture_energy: the target deviation of state " +
+                                              std::to_string(state) +
+                                              ", particle 65 is -0.5, but must not be negative");
         given.deviations(state, 65) = not_a_number;
         CHECK_THROWS_WITH(loss_of(given), contains("particle 65 is nan, but must not be negative"));
         given = good();
@@ -99,9 +100,9 @@ TEST_CASE("targets that are no distributions are refused by state and particle",
         given.weights(state, 2) = not_a_number;
         CHECK_THROWS_WITH(loss_of(given), contains("particle 2 is nan"));
         given.weights(state, 2) = 0.5;
-        CHECK_THROWS_WITH(loss_of(given), contains("the target weights of state " + std::to_string(state) +
-                                                   " sum to 1.48571") &&
-                                              contains("but must sum to 1"));
+        CHECK_THROWS_WITH(loss_of(given),
+                          contains("the target weights of state " + std::to_string(state) + " sum to 1.48571") &&
+                              contains("but must sum to 1"));
     }
 }
 
@@ -114,7 +115,8 @@ TEST_CASE("shapes that do not fit are named", "[mixture]") {
                       contains("gaussian_mixture_energy: outputs is 5 x 5, but must be 5 x 6"));
     CHECK_THROWS_WITH(loss.value(given.head, given.outputs.view().middle_rows(0, 4), targets),
                       contains("target means is 5 x 70, but must be 4 x 70"));
-    CHECK_THROWS_WITH(loss.value_and_gradient(given.head, given.outputs.view(), targets, gradient.view().middle_cols(0, 3)),
+    CHECK_THROWS_WITH(loss.value_and_gradient(given.head, given.outputs.view(), targets,
+                                              gradient.view().middle_cols(0, 3)),
                       contains("the gradient is 5 x 3, but must be 5 x 6"));
     CHECK_THROWS_WITH(loss.value(given.head, given.outputs.view().middle_rows(0, 0), targets.middle_rows(0, 0)),
                       contains("gaussian_mixture_energy: the batch is empty"));
@@ -140,7 +142,8 @@ TEST_CASE("options of the Gaussian-mixture head are checked where it is used", "
     Eigen::VectorXd values(5);
     for (double const wrong : {0.0, -1.0, not_a_number, std::numeric_limits<double>::infinity()}) {
         given.head.scale = wrong;
-        CHECK_THROWS_WITH(loss_of(given), contains("gaussian_mixture head: scale is ") && contains("but must be positive"));
+        CHECK_THROWS_WITH(loss_of(given),
+                          contains("gaussian_mixture head: scale is ") && contains("but must be positive"));
         CHECK_THROWS_WITH(given.head.mean(given.outputs.view(), values), contains("head: scale is "));
     }
     given.head.scale = 1.0;

@@ -39,7 +39,8 @@ std::array<double, 3 * K> gradient_by_duals(mixture_case<K> const& given, bool t
     auto const weights_view = given.weighted ? weights.view() : matrix_view<D const>{};
     gmac::losses::gaussian_mixture_energy const loss;
     if (to_diracs)
-        return loss.value(given.head, outputs.view(), gmac::targets::dirac_particles<D const>{means.view(), weights_view})
+        return loss
+            .value(given.head, outputs.view(), gmac::targets::dirac_particles<D const>{means.view(), weights_view})
             .slope;
     return loss
         .value(given.head, outputs.view(),
@@ -143,7 +144,7 @@ TEST_CASE("point against point: the gradient of |d|, finite and exact", "[mixtur
     given.weights.data = {0.5, 0.25, 0.25};
     table<double> gradient(1, 6);
     double const loss = gmac::losses::gaussian_mixture_energy{}.value_and_gradient(given.head, given.outputs.view(),
-                                                                                    given.targets(), gradient.view());
+                                                                                   given.targets(), gradient.view());
     // E|1 - Y| = 0.25 + 1.5, E|4 - Y| = 1.5 + 0.5 + 2.25; E|X - X'| = 2 * 0.25 * 0.75 * 3
     CHECK(loss == Approx(2.0 * (0.25 * 1.75 + 0.75 * 4.25) - 1.125).epsilon(1e-14));
     // dL/dm = 2 w (sum of v sign(m - n)) - 2 w (sum of w' sign(m - m')), with sign(0) = 0
@@ -230,8 +231,7 @@ TEST_CASE("the gradients of the squared errors are those of dual numbers", "[mix
         double const clipped_value =
             clipped.value_and_gradient(head, from, clipped_targets{returns, vector_view<double const>(&before, 1)}, to);
         CHECK(clipped_value == Approx(0.5 * std::max(std::pow(output - target, 2), std::pow(capped - target, 2))));
-        D const dual_value = clipped.value(
-            head, dual_from, dual_targets{{&dual_target, 1}, {&dual_before, 1}});
+        D const dual_value = clipped.value(head, dual_from, dual_targets{{&dual_target, 1}, {&dual_before, 1}});
         CHECK(gradient == Approx(dual_value.slope[0]).margin(1e-15));
     }
 }

@@ -26,23 +26,23 @@ rc::Gen<double> number() {
 /// One to five components, some of them points or of weight 0.
 rc::Gen<mixture> mixtures() {
     auto const parts = rc::gen::tuple(rc::gen::inRange(0, 100), number(), rc::gen::inRange(0, 200));
-    return rc::gen::map(
-        rc::gen::suchThat(rc::gen::container<std::vector<std::tuple<int, double, int>>>(parts),
-                          [](auto const& all) {
-                              int sum = 0;
-                              for (auto const& part : all)
-                                  sum += std::get<0>(part);
-                              return sum > 0 && all.size() <= 5;
-                          }),
-        [](std::vector<std::tuple<int, double, int>> const& all) {
-            double sum = 0.0;
-            for (auto const& part : all)
-                sum += std::get<0>(part);
-            std::vector<component> components;
-            for (auto const& [weight, mean, deviation] : all)
-                components.push_back({weight / sum, 4.0 * mean, deviation < 50 ? 0.0 : deviation / 100.0});
-            return mixture(components);
-        });
+    return rc::gen::
+        map(rc::gen::suchThat(rc::gen::container<std::vector<std::tuple<int, double, int>>>(parts),
+                              [](auto const& all) {
+                                  int sum = 0;
+                                  for (auto const& part : all)
+                                      sum += std::get<0>(part);
+                                  return sum > 0 && all.size() <= 5;
+                              }),
+            [](std::vector<std::tuple<int, double, int>> const& all) {
+                double sum = 0.0;
+                for (auto const& part : all)
+                    sum += std::get<0>(part);
+                std::vector<component> components;
+                for (auto const& [weight, mean, deviation] : all)
+                    components.push_back({weight / sum, 4.0 * mean, deviation < 50 ? 0.0 : deviation / 100.0});
+                return mixture(components);
+            });
 }
 
 mixture transformed(mixture const& m, double a, double b) {
@@ -53,7 +53,9 @@ mixture transformed(mixture const& m, double a, double b) {
 }
 
 /// The largest of the terms that an energy is the difference of: what rounding is relative to.
-double size_of(mixture const& u, mixture const& v) { return 20.0 + std::abs(u.mean()) + std::abs(v.mean()); }
+double size_of(mixture const& u, mixture const& v) {
+    return 20.0 + std::abs(u.mean()) + std::abs(v.mean());
+}
 
 void law(char const* name, auto&& holds) {
     INFO(name);

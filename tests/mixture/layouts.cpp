@@ -36,7 +36,8 @@ struct arranged {
 
     arranged(table<T> const& from, std::ptrdiff_t row_stride, std::ptrdiff_t col_stride) {
         auto const rows = static_cast<std::ptrdiff_t>(from.rows), cols = static_cast<std::ptrdiff_t>(from.cols);
-        memory.assign(static_cast<std::size_t>((rows - 1) * std::abs(row_stride) + (cols - 1) * std::abs(col_stride) + 1),
+        memory.assign(static_cast<std::size_t>((rows - 1) * std::abs(row_stride) + (cols - 1) * std::abs(col_stride) +
+                                               1),
                       T(-77));
         T* const first = memory.data() + (row_stride < 0 ? -(rows - 1) * row_stride : 0) +
                          (col_stride < 0 ? -(cols - 1) * col_stride : 0);
@@ -52,12 +53,18 @@ template <class T>
 arranged<T> arrange(table<T> const& from, int layout) {
     auto const rows = static_cast<std::ptrdiff_t>(from.rows), cols = static_cast<std::ptrdiff_t>(from.cols);
     switch (layout) {
-    case 0: return {from, cols, 1};
-    case 1: return {from, 1, rows};
-    case 2: return {from, 2 * cols + 3, 2};
-    case 3: return {from, 1, rows + 5};
-    case 4: return {from, -cols, 1};
-    default: return {from, cols + 2, -1};
+    case 0:
+        return {from, cols, 1};
+    case 1:
+        return {from, 1, rows};
+    case 2:
+        return {from, 2 * cols + 3, 2};
+    case 3:
+        return {from, 1, rows + 5};
+    case 4:
+        return {from, -cols, 1};
+    default:
+        return {from, cols + 2, -1};
     }
 }
 
@@ -69,9 +76,11 @@ void check_layouts() {
         auto const outputs = given.outputs.template as<T>(), means = given.means.template as<T>(),
                    deviations = given.deviations.template as<T>();
         table<T> expected(states, 3 * K);
-        T const loss = gaussian_mixture_energy{}.value_and_gradient(
-            given.head, outputs.view(), gmac::targets::gaussian_particles<T const>{means.view(), deviations.view()},
-            expected.view());
+        T const loss =
+            gaussian_mixture_energy{}.value_and_gradient(given.head, outputs.view(),
+                                                         gmac::targets::gaussian_particles<T const>{means.view(),
+                                                                                                    deviations.view()},
+                                                         expected.view());
         for (int layout = 0; layout < 6; ++layout) {
             auto const o = arrange(outputs, layout), m = arrange(means, (layout + 1) % 6),
                        d = arrange(deviations, (layout + 2) % 6);
@@ -88,10 +97,11 @@ void check_layouts() {
         // A state by itself has the gradient that it has in the batch, times the batch.
         for (std::size_t i = 0; i < states; i += 7) {
             table<T> alone(1, 3 * K);
-            gaussian_mixture_energy{}.value_and_gradient(
-                given.head, outputs.view().middle_rows(i, 1),
-                gmac::targets::gaussian_particles<T const>{means.view(), deviations.view()}.middle_rows(i, 1),
-                alone.view());
+            gaussian_mixture_energy{}.value_and_gradient(given.head, outputs.view().middle_rows(i, 1),
+                                                         gmac::targets::gaussian_particles<T const>{means.view(),
+                                                                                                    deviations.view()}
+                                                             .middle_rows(i, 1),
+                                                         alone.view());
             for (std::size_t j = 0; j < 3 * K; ++j)
                 CHECK(alone(0, j) / static_cast<T>(states) == Approx(expected(i, j)).epsilon(1e-5).margin(1e-37));
         }
@@ -108,8 +118,8 @@ double lane_difference(bool weighted) {
         auto const given = random_case<K>(random, 19, 70);
         auto const outputs = given.outputs.template as<T>(), means = given.means.template as<T>(),
                    deviations = given.deviations.template as<T>(), weights = given.weights.template as<T>();
-        gmac::targets::gaussian_particles<T const> const targets{
-            means.view(), deviations.view(), weighted ? weights.view() : matrix_view<T const>{}};
+        gmac::targets::gaussian_particles<T const> const targets{means.view(), deviations.view(),
+                                                                 weighted ? weights.view() : matrix_view<T const>{}};
         table<T> lanes(19, 3 * K), scalars(19, 3 * K);
         gaussian_mixture_energy const loss;
         T const a = loss.value_and_gradient_in_lanes<V>(given.head, outputs.view(), targets, lanes.view());
@@ -134,8 +144,12 @@ double lane_difference(bool weighted) {
 } // namespace
 
 TEST_CASE("every layout gives the same bits", "[mixture]") {
-    SECTION("float") { check_layouts<float>(); }
-    SECTION("double") { check_layouts<double>(); }
+    SECTION("float") {
+        check_layouts<float>();
+    }
+    SECTION("double") {
+        check_layouts<double>();
+    }
 }
 
 TEST_CASE("the lane width changes nothing but rounding", "[mixture]") {
@@ -235,8 +249,9 @@ TEST_CASE("the losses allocate nothing", "[mixture]") {
     auto const allocations = gmac::testing::allocations_during([&] {
         gaussian_mixture_energy{true}.value_and_gradient(given.head, given.outputs.view(), given.targets(),
                                                          gradient.view());
-        gmac::losses::squared_error{}.value_and_gradient(gmac::heads::scalar{}, matrix_view<double>(outputs.data(), 37, 1),
-                                                         returns, matrix_view<double>(slopes.data(), 37, 1));
+        gmac::losses::squared_error{}.value_and_gradient(gmac::heads::scalar{},
+                                                         matrix_view<double>(outputs.data(), 37, 1), returns,
+                                                         matrix_view<double>(slopes.data(), 37, 1));
     });
     CHECK(allocations == 0);
     CHECK(slopes[36] == Approx(0.25 / 37.0));

@@ -59,7 +59,8 @@ double largest_error(std::vector<T> const& inputs, F function, E exact) {
         gmac::matrix_view<T> const to(results.data(), width, 1, 1, 1);
         lanes::store_rows(V(function(lanes::load_rows<V>(column, 0, 0))), to, 0, 0);
         for (std::size_t j = 0; j < width; ++j)
-            largest = std::max(largest, error_in_ulp<T>(results[j], exact(static_cast<reference<T>>(inputs[first + j]))));
+            largest =
+                std::max(largest, error_in_ulp<T>(results[j], exact(static_cast<reference<T>>(inputs[first + j]))));
     }
     return largest;
 }
@@ -108,30 +109,35 @@ void check_accuracy() {
     CHECK(largest_error<V>(all, lanes::log, [](R x) { return std::log(x); }) < 0.9);
     CHECK(largest_error<V>(all, lanes::log1p, [](R x) { return std::log1p(x); }) < 1.5);
     CHECK(largest_error<V>(all, lanes::erf, [](R x) { return std::erf(x); }) < 1.4);
-    CHECK(largest_error<V>(all, [](V const& x) { return lanes::softplus_sigmoid(x).value; },
-                           [](R x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }) < 2.1);
-    CHECK(largest_error<V>(all, [](V const& x) { return lanes::softplus_sigmoid(x).derivative; }, [](R x) {
-              return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
-          }) < 2.9);
+    CHECK(largest_error<V>(
+              all, [](V const& x) { return lanes::softplus_sigmoid(x).value; },
+              [](R x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }) < 2.1);
+    CHECK(largest_error<V>(
+              all, [](V const& x) { return lanes::softplus_sigmoid(x).derivative; },
+              [](R x) { return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }) < 2.9);
     // exp(−z²) is that of the rounded square, and zero where it would be subnormal.
-    CHECK(largest_error<V>(all, [](V const& z) { return lanes::exp_erf(z).exp; }, [](R z) {
-              R const square = static_cast<R>(static_cast<T>(static_cast<T>(z) * static_cast<T>(z)));
-              R const result = std::exp(-square);
-              return result < R(std::numeric_limits<T>::min()) ? R(0) : result;
-          }) < 1.0 + std::ldexp(1.0, std::numeric_limits<T>::digits - 1));
+    CHECK(largest_error<V>(
+              all, [](V const& z) { return lanes::exp_erf(z).exp; },
+              [](R z) {
+                  R const square = static_cast<R>(static_cast<T>(static_cast<T>(z) * static_cast<T>(z)));
+                  R const result = std::exp(-square);
+                  return result < R(std::numeric_limits<T>::min()) ? R(0) : result;
+              }) < 1.0 + std::ldexp(1.0, std::numeric_limits<T>::digits - 1));
     std::vector<T> ordinary;
     T const end = std::sqrt(-std::log(std::numeric_limits<T>::min()));
     std::copy_if(all.begin(), all.end(), std::back_inserter(ordinary), [&](T z) { return std::abs(z) < end; });
-    CHECK(largest_error<V>(ordinary, [](V const& z) { return lanes::exp_erf(z).exp; }, [](R z) {
-              return std::exp(-static_cast<R>(static_cast<T>(static_cast<T>(z) * static_cast<T>(z))));
-          }) < 1.2);
+    CHECK(largest_error<V>(
+              ordinary, [](V const& z) { return lanes::exp_erf(z).exp; },
+              [](R z) { return std::exp(-static_cast<R>(static_cast<T>(static_cast<T>(z) * static_cast<T>(z)))); }) <
+          1.2);
     std::vector<T> normal;
     T const largest = std::numeric_limits<T>::max();
     std::copy_if(all.begin(), all.end(), std::back_inserter(normal),
                  [&](T x) { return x >= std::numeric_limits<T>::min() && x <= largest; });
     V const cap = V(largest);
-    CHECK(largest_error<V>(normal, [&](V const& x) { return lanes::inverse_sqrt(x, cap); },
-                           [](R x) { return 1 / std::sqrt(x); }) < 2.0);
+    CHECK(largest_error<V>(
+              normal, [&](V const& x) { return lanes::inverse_sqrt(x, cap); }, [](R x) { return 1 / std::sqrt(x); }) <
+          2.0);
 }
 
 /// The last unit in which two results of different lane types may differ.
@@ -161,10 +167,18 @@ void check_agreement_with_scalars() {
 } // namespace
 
 TEST_CASE("the special functions are exact to about one unit in the last place", "[mixture]") {
-    SECTION("float") { check_accuracy<float>(); }
-    SECTION("double") { check_accuracy<double>(); }
-    SECTION("lanes of float") { check_accuracy<lanes::widest<float>>(); }
-    SECTION("lanes of double") { check_accuracy<lanes::widest<double>>(); }
+    SECTION("float") {
+        check_accuracy<float>();
+    }
+    SECTION("double") {
+        check_accuracy<double>();
+    }
+    SECTION("lanes of float") {
+        check_accuracy<lanes::widest<float>>();
+    }
+    SECTION("lanes of double") {
+        check_accuracy<lanes::widest<double>>();
+    }
 }
 
 TEST_CASE("a lane gives what a scalar gives, to rounding", "[mixture]") {

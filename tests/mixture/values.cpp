@@ -56,7 +56,8 @@ std::vector<normal> predicted(mixture_case<K> const& given, std::size_t state) {
     for (std::size_t k = 0; k < K; ++k) {
         double const x = raw[2 * K + k];
         double const softplus = std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
-        result.push_back({std::exp(raw[k]) / sum, raw[K + k], std::sqrt(given.head.scale * (softplus + given.head.floor))});
+        result.push_back(
+            {std::exp(raw[k]) / sum, raw[K + k], std::sqrt(given.head.scale * (softplus + given.head.floor))});
     }
     return result;
 }
@@ -139,12 +140,10 @@ TEST_CASE("the mixture energy is twice the integral of the squared difference of
         auto const u = predicted(given, 0);
         auto const v = target(given, 0);
         CHECK(loss_value(given, true) == Approx(energy_by_quadrature(u, v)).epsilon(1e-10));
-        CHECK(gmac::energy(
-                  gmac::gaussian_mixture<double>{
-                      {u[0].weight, u[0].mean, u[0].deviation},
-                      {u[1].weight, u[1].mean, u[1].deviation},
-                      {1.0 - u[0].weight - u[1].weight, u[2].mean, u[2].deviation}},
-                  gmac::point_mass{0.3}) == Approx(energy_by_quadrature(u, {{1.0, 0.3, 0.0}})).epsilon(1e-10));
+        CHECK(gmac::energy(gmac::gaussian_mixture<double>{{u[0].weight, u[0].mean, u[0].deviation},
+                                                          {u[1].weight, u[1].mean, u[1].deviation},
+                                                          {1.0 - u[0].weight - u[1].weight, u[2].mean, u[2].deviation}},
+                           gmac::point_mass{0.3}) == Approx(energy_by_quadrature(u, {{1.0, 0.3, 0.0}})).epsilon(1e-10));
     }
 }
 
@@ -159,15 +158,16 @@ TEST_CASE("float differs from double by rounding", "[mixture]") {
                 x = static_cast<double>(static_cast<float>(x));
         auto const outputs = given.outputs.as<float>(), means = given.means.as<float>(),
                    deviations = given.deviations.as<float>(), weights = given.weights.as<float>();
-        gmac::targets::gaussian_particles<float const> const targets{
-            means.view(), deviations.view(), given.weighted ? weights.view() : matrix_view<float const>{}};
+        gmac::targets::gaussian_particles<float const> const targets{means.view(), deviations.view(),
+                                                                     given.weighted ? weights.view()
+                                                                                    : matrix_view<float const>{}};
         table<float> gradient(4, 9);
         table<double> exact_gradient(4, 9);
         double size = 0.0;
         for (std::size_t i = 0; i < 4; ++i)
             size += 0.5 * delta(predicted(given, i), target(given, i));
-        double const exact = gaussian_mixture_energy{}.value_and_gradient(given.head, given.outputs.view(), given.targets(),
-                                                                          exact_gradient.view());
+        double const exact = gaussian_mixture_energy{}.value_and_gradient(given.head, given.outputs.view(),
+                                                                          given.targets(), exact_gradient.view());
         float const computed =
             gaussian_mixture_energy{}.value_and_gradient(given.head, outputs.view(), targets, gradient.view());
         largest = std::max(largest, std::abs(exact - static_cast<double>(computed)) / size);
@@ -205,11 +205,13 @@ TEST_CASE("the energy scales with its argument down to 1e-5, also in float", "[m
         gmac::heads::gaussian_mixture<2> const head{.scale = static_cast<double>(a) * static_cast<double>(a)};
         std::vector<float> outputs{0.1F, -0.4F, a * -1.0F, a * 2.0F, 0.3F, -0.8F};
         std::vector<float> means{a * 0.2F, a * 1.7F, a * -0.1F}, deviations{0.0F, a * 0.4F, a * 1.3F};
-        auto const loss = static_cast<double>(gaussian_mixture_energy{true}.value(
-                              head, matrix_view<float const>(outputs.data(), 1, 6),
-                              gmac::targets::gaussian_particles<float const>{{means.data(), 1, 3},
-                                                                             {deviations.data(), 1, 3}})) /
-                          static_cast<double>(a);
+        auto const loss =
+            static_cast<double>(
+                gaussian_mixture_energy{true}.value(head, matrix_view<float const>(outputs.data(), 1, 6),
+                                                    gmac::targets::gaussian_particles<float const>{{means.data(), 1, 3},
+                                                                                                   {deviations.data(),
+                                                                                                    1, 3}})) /
+            static_cast<double>(a);
         if (a == 1.0F)
             first = loss;
         CHECK(loss == Approx(first).epsilon(3e-6));
@@ -248,10 +250,11 @@ TEST_CASE("special targets are the general ones", "[mixture]") {
     table<double> as_gaussians(7, 9), as_points(7, 9);
     for (bool const term : {false, true}) {
         gaussian_mixture_energy const loss{term};
-        double const a = loss.value_and_gradient(fewer.head, fewer.outputs.view(), fewer.targets(), as_gaussians.view());
-        double const b = loss.value_and_gradient(fewer.head, fewer.outputs.view(),
-                                                 gmac::targets::dirac_particles<double const>{fewer.means.view()},
-                                                 as_points.view());
+        double const a =
+            loss.value_and_gradient(fewer.head, fewer.outputs.view(), fewer.targets(), as_gaussians.view());
+        double const b =
+            loss.value_and_gradient(fewer.head, fewer.outputs.view(),
+                                    gmac::targets::dirac_particles<double const>{fewer.means.view()}, as_points.view());
         CHECK(a == Approx(b).epsilon(1e-13));
         for (std::size_t i = 0; i < as_points.data.size(); ++i)
             CHECK(as_gaussians.data[i] == Approx(as_points.data[i]).epsilon(1e-12).margin(1e-300));

@@ -74,12 +74,13 @@ TEST_CASE("Shapes that do not match are named, both of them") {
                           name + ": the gradient is 3 x 2, but must be 2 x 3");
 
         matrix outputs = matrix::Ones(2, 3), particles = matrix::Ones(3, 4), gradient(2, 3);
-        CHECK_THROWS_WITH(loss.value_and_gradient(head, outputs, targets::dirac_particles<double>{particles, {}}, gradient),
+        CHECK_THROWS_WITH(loss.value_and_gradient(head, outputs, targets::dirac_particles<double>{particles, {}},
+                                                  gradient),
                           name + ": the matrix of target values is 3 x 4, but must be 2 x 4");
 
         heads::implicit_quantile const implicit{.samples_per_state = 3};
-        CHECK_THROWS_WITH(loss.value(heads::implicit_quantile{}, quantile_outputs<double>{p.output_view(), p.fraction_view()},
-                                     p.target_view()),
+        CHECK_THROWS_WITH(loss.value(heads::implicit_quantile{},
+                                     quantile_outputs<double>{p.output_view(), p.fraction_view()}, p.target_view()),
                           "implicit_quantile head: the matrix of quantiles is 2 x 3, but must be 2 x 64");
         if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(loss)>, losses::sample_energy>)
             CHECK_THROWS_WITH(loss.value(implicit,
@@ -162,12 +163,15 @@ TEST_CASE("One bad number is found wherever it stands in a row") {
             fractions[i] = static_cast<float>(bad);
             weights[i] = static_cast<float>(bad == 1.5 ? 2.5 : bad);
             auto const state = std::to_string(i / n);
-            CHECK_THROWS_WITH(losses::huber_quantile{}.value(head, quantile_outputs<float const>{values, {fractions.data(), 2, n}},
+            CHECK_THROWS_WITH(losses::huber_quantile{}.value(head,
+                                                             quantile_outputs<float const>{values,
+                                                                                           {fractions.data(), 2, n}},
                                                              targets::dirac_particles<float const>{values, {}}),
                               "huber_quantile: a quantile fraction of state " + state + " is not in [0, 1]");
             fractions[i] = 0.25f;
-            CHECK_THROWS_WITH(losses::huber_quantile{}.value(head, quantile_outputs<float const>{values, {fractions.data(), 2, n}},
-                                                             targets::dirac_particles<float const>{values, {weights.data(), 2, n}}),
+            CHECK_THROWS_WITH(losses::huber_quantile{}
+                                  .value(head, quantile_outputs<float const>{values, {fractions.data(), 2, n}},
+                                         targets::dirac_particles<float const>{values, {weights.data(), 2, n}}),
                               "huber_quantile: a target weight of state " + state + " is not in [0, 1]");
             weights[i] = 1.0f / 37.0f;
         }
@@ -176,7 +180,8 @@ TEST_CASE("One bad number is found wherever it stands in a row") {
 TEST_CASE("Kappa must be finite and not negative") {
     plain p;
     for (double bad : {-1.0, -1e-300, not_a_number, std::numeric_limits<double>::infinity()})
-        CHECK_THROWS_WITH(losses::huber_quantile{.kappa = bad}.value(heads::dirac<3>{}, p.output_view(), p.target_view()),
+        CHECK_THROWS_WITH(losses::huber_quantile{.kappa = bad}.value(heads::dirac<3>{}, p.output_view(),
+                                                                     p.target_view()),
                           says("huber_quantile: kappa is ") && says(", but must be finite and not negative"));
 }
 
@@ -221,21 +226,24 @@ TEST_CASE("A gradient over memory that is read is refused; beside it, it is righ
             }
 
         matrix outputs = matrix::Ones(2, 3), particles = matrix::Ones(2, 4);
-        CHECK_THROWS_WITH(loss.value_and_gradient(head, outputs, targets::dirac_particles<double>{particles, {}}, outputs),
+        CHECK_THROWS_WITH(loss.value_and_gradient(head, outputs, targets::dirac_particles<double>{particles, {}},
+                                                  outputs),
                           says("overlaps the outputs"));
     });
     heads::implicit_quantile const implicit{.samples_per_state = 3};
     plain p;
-    CHECK_THROWS_WITH(losses::huber_quantile{}.value_and_gradient(
-                          implicit, quantile_outputs<double>{p.output_view(), p.fraction_view()}, p.target_view(),
-                          p.fraction_view()),
+    CHECK_THROWS_WITH(losses::huber_quantile{}.value_and_gradient(implicit,
+                                                                  quantile_outputs<double>{p.output_view(),
+                                                                                           p.fraction_view()},
+                                                                  p.target_view(), p.fraction_view()),
                       "huber_quantile: the gradient overlaps the fractions in memory, but must have memory of its own");
 }
 
 TEST_CASE("Heads check what they are given") {
     plain p;
     std::vector<double> values(3);
-    CHECK_THROWS_WITH(heads::dirac<3>{}.mean(p.output_view(), values), "dirac head: outputs is 2 x 3, but must be 3 x 3");
+    CHECK_THROWS_WITH(heads::dirac<3>{}.mean(p.output_view(), values),
+                      "dirac head: outputs is 2 x 3, but must be 3 x 3");
     CHECK_THROWS_WITH(heads::dirac<4>{}.support(p.output_view(), p.output_view()),
                       "dirac head: outputs is 2 x 3, but must be 2 x 4");
     CHECK_THROWS_WITH(heads::dirac<3>{}.support(p.output_view(), matrix_view<double>(p.gradient.data(), 3, 2)),
@@ -249,11 +257,13 @@ TEST_CASE("Heads check what they are given") {
 
 TEST_CASE("Dirac mixtures must be distributions") {
     using mixture = dirac_mixture<double>;
-    CHECK_THROWS_WITH(mixture(std::vector<double>{}), "dirac_mixture: there are no points, but there must be one at least");
+    CHECK_THROWS_WITH(mixture(std::vector<double>{}),
+                      "dirac_mixture: there are no points, but there must be one at least");
     CHECK_THROWS_WITH((mixture{{0.5, 1.0}, {0.4, 2.0}}), "dirac_mixture: the weights sum to 0.9, but must sum to 1");
     CHECK_THROWS_WITH((mixture{{1.5, 1.0}, {-0.5, 2.0}}),
                       "dirac_mixture: weight 1 is -0.5, but must be finite and not negative");
-    CHECK_THROWS_WITH((mixture{{not_a_number, 1.0}}), "dirac_mixture: weight 0 is nan, but must be finite and not negative");
+    CHECK_THROWS_WITH((mixture{{not_a_number, 1.0}}),
+                      "dirac_mixture: weight 0 is nan, but must be finite and not negative");
     CHECK_THROWS_WITH((mixture{{1.0, not_a_number}}), "dirac_mixture: location 0 is nan, but must be finite");
     CHECK_THROWS_WITH((mixture{std::vector<double>{0.5, 0.5}, std::vector<double>{1.0}}),
                       "dirac_mixture: the vector of weights has 2 elements, but must have 1");

@@ -117,10 +117,10 @@ TEST_CASE("Huber quantile, expectile and sample energy equal their definitions, 
                                                          p.row_of(p.weights, s), kappa);
                           });
 
-            losses::sample_energy const distance{
-                .statistic = unbiased ? losses::energy_statistic::u : losses::energy_statistic::v,
-                .target_term = target_term,
-                .algorithm = algorithms[a]};
+            losses::sample_energy const distance{.statistic = unbiased ? losses::energy_statistic::u
+                                                                       : losses::energy_statistic::v,
+                                                 .target_term = target_term,
+                                                 .algorithm = algorithms[a]};
             double const found = distance.value_and_gradient(head, p.outputs(), p.target_view(), to);
             REQUIRE(same(found, distance.value(head, p.outputs(), p.target_view()), 100.0 * scale));
             double const unit = 1.0 / static_cast<double>(p.samples * (std::max)(p.particles, p.samples));

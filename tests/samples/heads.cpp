@@ -59,7 +59,8 @@ TEST_CASE("An implicit-quantile head draws fractions, for every state or once") 
     // Kolmogorov's bound at 1 − 1e-4 for 3,000 draws: 2.23 / √3000.
     double distance = 0.0;
     for (std::size_t i = 0; i < fractions.size(); ++i)
-        distance = (std::max)(distance, std::abs(static_cast<double>(fractions[i]) - (static_cast<double>(i) + 0.5) / 3000.0));
+        distance =
+            (std::max)(distance, std::abs(static_cast<double>(fractions[i]) - (static_cast<double>(i) + 0.5) / 3000.0));
     CHECK(distance < 2.23 / std::sqrt(3000.0) + 1.0 / 3000.0);
 
     std::vector<double> values{1.0, 2.0, 3.0, 6.0, 5.0, 4.0}, taus(6, 0.5), means(2), points(6);

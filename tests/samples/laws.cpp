@@ -26,8 +26,8 @@ using losses::sample_algorithm;
 
 /// Multiples of 1/8 in [−8, 8]: sums and differences of them are exact, and many coincide.
 rc::Gen<numbers> points(std::size_t most) {
-    return rc::gen::map(rc::gen::resize(static_cast<int>(most),
-                                        rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(-64, 65)))),
+    return rc::gen::map(rc::gen::resize(static_cast<int>(most), rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(
+                                                                    rc::gen::inRange(-64, 65)))),
                         [](std::vector<int> const& eighths) {
                             numbers result;
                             for (int e : eighths)
@@ -45,10 +45,11 @@ template <class Loss>
 outcome run(Loss const& loss, numbers const& x, numbers const& y, numbers const& fractions) {
     heads::implicit_quantile const head{.samples_per_state = x.size()};
     numbers gradient(x.size());
-    double const value =
-        loss.value_and_gradient(head, quantile_outputs<double const>{{x.data(), 1, x.size()}, {fractions.data(), 1, x.size()}},
-                                targets::dirac_particles<double const>{{y.data(), 1, y.size()}, {}},
-                                matrix_view<double>(gradient.data(), 1, x.size()));
+    double const value = loss.value_and_gradient(head,
+                                                 quantile_outputs<double const>{{x.data(), 1, x.size()},
+                                                                                {fractions.data(), 1, x.size()}},
+                                                 targets::dirac_particles<double const>{{y.data(), 1, y.size()}, {}},
+                                                 matrix_view<double>(gradient.data(), 1, x.size()));
     return {value, gradient};
 }
 
@@ -95,9 +96,7 @@ void law(char const* description, Property&& property) {
 } // namespace
 
 TEST_CASE("Laws of the sample energy") {
-    law("is never negative", [] {
-        RC_ASSERT(energy_between(*points(24), *points(24), any_algorithm()) > -1e-13);
-    });
+    law("is never negative", [] { RC_ASSERT(energy_between(*points(24), *points(24), any_algorithm()) > -1e-13); });
     law("is zero exactly for equal distributions", [] {
         numbers const x = *points(6);
         numbers y = *rc::gen::oneOf(points(6), rc::gen::just(x));
@@ -117,7 +116,9 @@ TEST_CASE("Laws of the sample energy") {
         numbers const x = *points(8);
         numbers const y = *points(8);
         numbers const z = *points(8);
-        auto const root = [](numbers const& a, numbers const& b) { return std::sqrt((std::max)(0.0, energy_between(a, b))); };
+        auto const root = [](numbers const& a, numbers const& b) {
+            return std::sqrt((std::max)(0.0, energy_between(a, b)));
+        };
         RC_ASSERT(root(x, z) <= root(x, y) + root(y, z) + 1e-6);
     });
     law("is the same after a translation and grows with the scale, exactly for powers of two", [] {
@@ -180,7 +181,8 @@ TEST_CASE("Laws of the sample energy") {
         RC_ASSERT(near(full(algorithm).value(head, outputs, weighted), full(algorithm).value(head, outputs, repeated)));
         losses::huber_quantile const huber{.algorithm = algorithm};
         RC_ASSERT(near(huber.value(head, outputs, weighted), huber.value(head, outputs, repeated)));
-        RC_ASSERT(near(losses::expectile{}.value(head, outputs, weighted), losses::expectile{}.value(head, outputs, repeated)));
+        RC_ASSERT(near(losses::expectile{}.value(head, outputs, weighted),
+                       losses::expectile{}.value(head, outputs, repeated)));
     });
 }
 
@@ -189,11 +191,11 @@ TEST_CASE("Laws of the quantile losses") {
         numbers const x = *points(16);
         numbers const y = *points(16);
         double const kappa = *rc::gen::element(0.0, 0.25, 1.0, 10.0);
-        outcome const found = run(losses::huber_quantile{.kappa = kappa, .algorithm = any_algorithm()}, x, y, midpoints(x.size()));
+        outcome const found =
+            run(losses::huber_quantile{.kappa = kappa, .algorithm = any_algorithm()}, x, y, midpoints(x.size()));
         RC_ASSERT(found.value >= 0.0);
-        bool const one_place = std::ranges::all_of(x, [&](double a) {
-            return std::ranges::all_of(y, [&](double b) { return a == b; });
-        });
+        bool const one_place =
+            std::ranges::all_of(x, [&](double a) { return std::ranges::all_of(y, [&](double b) { return a == b; }); });
         RC_ASSERT((found.value == 0.0) == one_place);
     });
     law("translation, and scale together with kappa", [] {
@@ -203,7 +205,8 @@ TEST_CASE("Laws of the quantile losses") {
         auto const algorithm = any_algorithm();
         double const shift = *rc::gen::inRange(-1000, 1000);
         double const scale = std::ldexp(1.0, *rc::gen::inRange(-20, 20));
-        outcome const before = run(losses::huber_quantile{.kappa = kappa, .algorithm = algorithm}, x, y, midpoints(x.size()));
+        outcome const before =
+            run(losses::huber_quantile{.kappa = kappa, .algorithm = algorithm}, x, y, midpoints(x.size()));
         outcome const square = run(losses::expectile{}, x, y, midpoints(x.size()));
         for (numbers* all : {&x, &y})
             for (double& number : *all)
@@ -266,7 +269,8 @@ TEST_CASE("Laws of Dirac mixtures") {
         dirac_mixture<double> const a(*points(12));
         dirac_mixture<double> const b(*points(12));
         double const cross = gmac::detail::expected_difference<double>(a, b);
-        double const own = gmac::detail::expected_difference<double>(a, a) + gmac::detail::expected_difference<double>(b, b);
+        double const own =
+            gmac::detail::expected_difference<double>(a, a) + gmac::detail::expected_difference<double>(b, b);
         RC_ASSERT(near(energy(a, b), 2.0 * cross - own, 10.0));
         RC_ASSERT(near(2.0 * cramer(a, b), energy(a, b)));
     });

@@ -38,7 +38,8 @@ struct strided {
     strided(matrix_view<T const> const& content, std::size_t rows, std::size_t cols, bool backwards) {
         std::size_t const stride = 3 * cols + 5;
         memory.assign((rows + 1) * stride, T(-99));
-        view = backwards ? matrix_view<T>(memory.data() + rows * stride - 1, rows, cols, -static_cast<std::ptrdiff_t>(stride), -2)
+        view = backwards ? matrix_view<T>(memory.data() + rows * stride - 1, rows, cols,
+                                          -static_cast<std::ptrdiff_t>(stride), -2)
                          : matrix_view<T>(memory.data() + 3, rows, cols, static_cast<std::ptrdiff_t>(stride), 3);
         if (content.data() != nullptr)
             for (std::size_t i = 0; i < rows; ++i)
@@ -63,8 +64,8 @@ template <class T, class Loss>
 void same_in_every_layout(Loss const& loss, problem<T> const& p) {
     heads::implicit_quantile const head{.samples_per_state = p.samples};
     std::vector<T> wanted(p.values.size());
-    T const value = loss.value_and_gradient(head, p.outputs(), p.target_view(),
-                                            matrix_view<T>(wanted.data(), p.states, p.samples));
+    T const value =
+        loss.value_and_gradient(head, p.outputs(), p.target_view(), matrix_view<T>(wanted.data(), p.states, p.samples));
     auto const equal = [&](matrix_view<T const> const& gradient) {
         for (std::size_t i = 0; i < p.states; ++i)
             for (std::size_t j = 0; j < p.samples; ++j)
@@ -84,7 +85,8 @@ void same_in_every_layout(Loss const& loss, problem<T> const& p) {
         strided<T> const gradient({}, p.states, p.samples, backwards);
         auto before = gradient.memory;
         CHECK(loss.value_and_gradient(head, quantile_outputs<T>{values.view, fractions.view},
-                                      targets::dirac_particles<T>{particles.view, weights.view}, gradient.view) == value);
+                                      targets::dirac_particles<T>{particles.view, weights.view},
+                                      gradient.view) == value);
         CHECK(equal(gradient.view));
         // Nothing between the elements was touched.
         for (std::size_t i = 0; i < p.states; ++i)
@@ -112,7 +114,8 @@ void same_in_every_layout(Loss const& loss, problem<T> const& p) {
     std::array<std::size_t, 2> const size{p.states, p.samples};
     auto const adapted = xt::adapt(p.values, size);
     xt::xtensor<T, 2> tensor(size);
-    CHECK(loss.value_and_gradient(head, quantile_outputs<T const>{adapted, outputs.fractions}, targets, tensor) == value);
+    CHECK(loss.value_and_gradient(head, quantile_outputs<T const>{adapted, outputs.fractions}, targets, tensor) ==
+          value);
     CHECK(equal(tensor));
 #endif
 }
@@ -144,8 +147,9 @@ TEST_CASE("Fractions shared by the batch are the same fractions in every row") {
     for (std::size_t i = p.samples; i < p.fractions.size(); ++i)
         p.fractions[i] = p.fractions[i - p.samples];
     heads::implicit_quantile const head{.samples_per_state = p.samples, .shared = true};
-    quantile_outputs<float const> const shared{
-        p.value_view(), shared_fractions(vector_view<float const>(p.fractions.data(), p.samples), p.states)};
+    quantile_outputs<float const> const shared{p.value_view(),
+                                               shared_fractions(vector_view<float const>(p.fractions.data(), p.samples),
+                                                                p.states)};
     CHECK(shared.fractions.row_stride() == 0);
     CHECK(losses::huber_quantile{}.value(head, shared, p.target_view()) ==
           losses::huber_quantile{}.value(head, p.outputs(), p.target_view()));

@@ -104,7 +104,7 @@ template <class D, class T>
             double const level = std::abs(static_cast<double>(tau[i]) - (delta < D(0) ? 1.0 : 0.0));
             D const size = abs(delta);
             double const weight = w.empty() ? 1.0 / static_cast<double>(z.size()) : static_cast<double>(w[j]);
-            D const loss = kappa == 0.0       ? size
+            D const loss = kappa == 0.0      ? size
                            : size < D(kappa) ? D(0.5) * delta * delta / D(kappa)
                                              : size - D(0.5 * kappa);
             result.add(D(weight * level) * loss);

@@ -26,9 +26,9 @@ template <class Loss>
 std::pair<double, double> at(Loss const& loss, double theta, double tau, std::vector<double> const& z) {
     heads::implicit_quantile const head{.samples_per_state = 1};
     double slope = 0.0;
-    double const value = loss.value_and_gradient(
-        head, quantile_outputs<double const>{{&theta, 1, 1}, {&tau, 1, 1}},
-        targets::dirac_particles<double const>{{z.data(), 1, z.size()}, {}}, matrix_view<double>(&slope, 1, 1));
+    double const value = loss.value_and_gradient(head, quantile_outputs<double const>{{&theta, 1, 1}, {&tau, 1, 1}},
+                                                 targets::dirac_particles<double const>{{z.data(), 1, z.size()}, {}},
+                                                 matrix_view<double>(&slope, 1, 1));
     return {value, slope};
 }
 
@@ -44,7 +44,8 @@ long double cramer_of_steps(std::vector<double> const& x, std::vector<double> co
             return static_cast<long double>(count) / static_cast<long double>(points.size());
         };
         long double const difference = below(x) - below(y);
-        sum += difference * difference * (static_cast<long double>(places[p + 1]) - static_cast<long double>(places[p]));
+        sum +=
+            difference * difference * (static_cast<long double>(places[p + 1]) - static_cast<long double>(places[p]));
     }
     return sum;
 }

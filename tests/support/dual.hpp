@@ -36,9 +36,7 @@ struct dual {
     friend dual operator+(dual const& a) { return a; }
     friend dual operator+(dual const& a, dual const& b) { return combine(a.value + b.value, a, T(1), b, T(1)); }
     friend dual operator-(dual const& a, dual const& b) { return combine(a.value - b.value, a, T(1), b, T(-1)); }
-    friend dual operator*(dual const& a, dual const& b) {
-        return combine(a.value * b.value, a, b.value, b, a.value);
-    }
+    friend dual operator*(dual const& a, dual const& b) { return combine(a.value * b.value, a, b.value, b, a.value); }
     friend dual operator/(dual const& a, dual const& b) {
         T const quotient = a.value / b.value;
         return combine(quotient, a, T(1) / b.value, b, -quotient / b.value);
@@ -98,7 +96,9 @@ private:
             result.slope[i] = times(a.slope[i], by_a) + times(b.slope[i], by_b);
         return result;
     }
-    [[nodiscard]] static T times(T direction, T derivative) { return direction == T(0) ? T(0) : direction * derivative; }
+    [[nodiscard]] static T times(T direction, T derivative) {
+        return direction == T(0) ? T(0) : direction * derivative;
+    }
 };
 
 } // namespace gmac::test

@@ -59,7 +59,8 @@ template <class F>
     double const halves = rule(f, from, middle) + rule(f, middle, to);
     if (depth == 0 || std::abs(whole - halves) <= tolerance)
         return halves;
-    return integrate(f, from, middle, 0.5 * tolerance, depth - 1) + integrate(f, middle, to, 0.5 * tolerance, depth - 1);
+    return integrate(f, from, middle, 0.5 * tolerance, depth - 1) +
+           integrate(f, middle, to, 0.5 * tolerance, depth - 1);
 }
 
 /// The same from the first to the last of the points; f may jump at each of them and nowhere else.

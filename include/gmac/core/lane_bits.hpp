@@ -86,7 +86,8 @@ template <class V>
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V mul_add(V const& a, V const& b, V const& c) noexcept {
     if constexpr (is_pack<V>)
-        return map([](auto const&... x) __attribute__((always_inline)) { return mul_add(x...); }, a, b, c);
+        return map(
+            [](auto const&... x) __attribute__((always_inline)) { return mul_add(x...); }, a, b, c);
     else if constexpr (is_batch<V>)
         return detail::fused_mul_add(a, b, c);
     else
@@ -97,7 +98,8 @@ template <class V>
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V mul_sub(V const& a, V const& b, V const& c) noexcept {
     if constexpr (is_pack<V>)
-        return map([](auto const&... x) __attribute__((always_inline)) { return mul_sub(x...); }, a, b, c);
+        return map(
+            [](auto const&... x) __attribute__((always_inline)) { return mul_sub(x...); }, a, b, c);
     else if constexpr (is_batch<V>)
         return detail::fused_mul_sub(a, b, c);
     else
@@ -108,7 +110,8 @@ template <class V>
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V at_most(V const& limit, V const& x) noexcept {
     if constexpr (is_pack<V>)
-        return map([](auto const&... y) __attribute__((always_inline)) { return at_most(y...); }, limit, x);
+        return map(
+            [](auto const&... y) __attribute__((always_inline)) { return at_most(y...); }, limit, x);
     else if constexpr (is_batch<V>)
         return detail::smaller(limit, x);
     else
@@ -117,7 +120,8 @@ template <class V>
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V at_least(V const& limit, V const& x) noexcept {
     if constexpr (is_pack<V>)
-        return map([](auto const&... y) __attribute__((always_inline)) { return at_least(y...); }, limit, x);
+        return map(
+            [](auto const&... y) __attribute__((always_inline)) { return at_least(y...); }, limit, x);
     else if constexpr (is_batch<V>)
         return detail::greater(limit, x);
     else
@@ -214,7 +218,8 @@ template <int Count, class B>
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V power_of_two(V const& x) noexcept {
     if constexpr (is_pack<V>)
-        return map([](auto const& y) __attribute__((always_inline)) { return power_of_two(y); }, x);
+        return map(
+            [](auto const& y) __attribute__((always_inline)) { return power_of_two(y); }, x);
     else
         return from_bits<V>(shift_left<layout<scalar_of<V>>::mantissa_bits>(to_bits(x)));
 }
@@ -223,7 +228,8 @@ template <class V>
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V with_sign_of(V const& x, V const& magnitude) noexcept {
     if constexpr (is_pack<V>) {
-        return map([](auto const&... y) __attribute__((always_inline)) { return with_sign_of(y...); }, x, magnitude);
+        return map(
+            [](auto const&... y) __attribute__((always_inline)) { return with_sign_of(y...); }, x, magnitude);
     } else {
         using B = typename bits_of<V>::type;
         using T = scalar_of<V>;
@@ -234,7 +240,8 @@ template <class V>
 #if defined(__AVX512F__)
 /// 1/√x to 14 bits.
 template <class T, class A>
-[[nodiscard, gnu::always_inline]] inline xsimd::batch<T, A> estimate_inverse_sqrt(xsimd::batch<T, A> const& x) noexcept {
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<T, A> estimate_inverse_sqrt(
+    xsimd::batch<T, A> const& x) noexcept {
     if constexpr (std::same_as<T, float>)
         return _mm512_maskz_rsqrt14_ps(static_cast<__mmask16>(0xffff), x);
     else
@@ -242,7 +249,8 @@ template <class T, class A>
 }
 template <class V, std::size_t N>
 [[nodiscard, gnu::always_inline]] inline pack<V, N> estimate_inverse_sqrt(pack<V, N> const& x) noexcept {
-    return map([](V const& y) __attribute__((always_inline)) { return estimate_inverse_sqrt(y); }, x);
+    return map(
+        [](V const& y) __attribute__((always_inline)) { return estimate_inverse_sqrt(y); }, x);
 }
 // Doubled by Newton's steps this is several times as fast as a square root and a division.
 template <class V>

@@ -36,47 +36,59 @@ template <std::size_t N, class F>
         pack<decltype(f(std::integral_constant<std::size_t, 0>{})), N> result;
         ((result.parts[I] = f(std::integral_constant<std::size_t, I>{})), ...);
         return result;
-    }(std::make_index_sequence<N>{});
+    }
+    (std::make_index_sequence<N>{});
 }
 
 /// f of the parts of each place, as a pack.
 template <class F, std::size_t N, class... V>
     requires(sizeof...(V) > 0)
 [[nodiscard, gnu::always_inline]] inline auto map(F f, pack<V, N> const&... x) noexcept {
-    return make_pack<N>([&](auto place) __attribute__((always_inline)) { return f(x.parts[decltype(place)::value]...); });
+    return make_pack<N>([&](auto place)
+                            __attribute__((always_inline)) { return f(x.parts[decltype(place)::value]...); });
 }
 
 template <class V, std::size_t N>
 [[nodiscard, gnu::always_inline]] inline pack<V, N> operator+(pack<V, N> const& a, pack<V, N> const& b) noexcept {
-    return map([](V const& x, V const& y) __attribute__((always_inline)) { return V(x + y); }, a, b);
+    return map(
+        [](V const& x, V const& y) __attribute__((always_inline)) { return V(x + y); }, a, b);
 }
 template <class V, std::size_t N>
 [[nodiscard, gnu::always_inline]] inline pack<V, N> operator-(pack<V, N> const& a, pack<V, N> const& b) noexcept {
-    return map([](V const& x, V const& y) __attribute__((always_inline)) { return V(x - y); }, a, b);
+    return map(
+        [](V const& x, V const& y) __attribute__((always_inline)) { return V(x - y); }, a, b);
 }
 template <class V, std::size_t N>
 [[nodiscard, gnu::always_inline]] inline pack<V, N> operator*(pack<V, N> const& a, pack<V, N> const& b) noexcept {
-    return map([](V const& x, V const& y) __attribute__((always_inline)) { return V(x * y); }, a, b);
+    return map(
+        [](V const& x, V const& y) __attribute__((always_inline)) { return V(x * y); }, a, b);
 }
 template <class V, std::size_t N>
 [[nodiscard, gnu::always_inline]] inline pack<V, N> operator/(pack<V, N> const& a, pack<V, N> const& b) noexcept {
-    return map([](V const& x, V const& y) __attribute__((always_inline)) { return V(x / y); }, a, b);
+    return map(
+        [](V const& x, V const& y) __attribute__((always_inline)) { return V(x / y); }, a, b);
 }
 template <class V, std::size_t N>
 [[nodiscard, gnu::always_inline]] inline auto operator<(pack<V, N> const& a, pack<V, N> const& b) noexcept {
-    return map([](V const& x, V const& y) __attribute__((always_inline)) { return x < y; }, a, b);
+    return map(
+        [](V const& x, V const& y) __attribute__((always_inline)) { return x < y; }, a, b);
 }
 template <class Mask, class V, std::size_t N>
-[[nodiscard, gnu::always_inline]] inline pack<V, N> select(pack<Mask, N> const& mask, pack<V, N> const& a, pack<V, N> const& b) noexcept {
-    return map([](Mask const& m, V const& x, V const& y) __attribute__((always_inline)) { return lanes::select(m, x, y); }, mask, a, b);
+[[nodiscard, gnu::always_inline]] inline pack<V, N> select(pack<Mask, N> const& mask, pack<V, N> const& a,
+                                                           pack<V, N> const& b) noexcept {
+    return map(
+        [](Mask const& m, V const& x, V const& y) __attribute__((always_inline)) { return lanes::select(m, x, y); },
+        mask, a, b);
 }
 template <class V, std::size_t N>
 [[nodiscard, gnu::always_inline]] inline pack<V, N> abs(pack<V, N> const& x) noexcept {
-    return map([](V const& y) __attribute__((always_inline)) { return V(lanes::abs(y)); }, x);
+    return map(
+        [](V const& y) __attribute__((always_inline)) { return V(lanes::abs(y)); }, x);
 }
 template <class V, std::size_t N>
 [[nodiscard, gnu::always_inline]] inline pack<V, N> sqrt(pack<V, N> const& x) noexcept {
-    return map([](V const& y) __attribute__((always_inline)) { return V(lanes::sqrt(y)); }, x);
+    return map(
+        [](V const& y) __attribute__((always_inline)) { return V(lanes::sqrt(y)); }, x);
 }
 
 } // namespace gmac::lanes::packs

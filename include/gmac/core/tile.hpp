@@ -52,8 +52,8 @@ inline void transpose_square(T const* from, std::ptrdiff_t stride, T* to, std::s
 /// Some columns of `width_of<V>` consecutive rows, one column a lane vector: the batch's layout is met here, and kernels
 /// behind it see lanes only. `count` < width repeats the last valid row.
 template <class V, class T>
-inline void load_columns(matrix_view<T> const& matrix, std::size_t first_row, std::size_t first_col, std::size_t columns,
-                         V* to, std::size_t count = width_of<V>) noexcept {
+inline void load_columns(matrix_view<T> const& matrix, std::size_t first_row, std::size_t first_col,
+                         std::size_t columns, V* to, std::size_t count = width_of<V>) noexcept {
     std::size_t done = 0;
     if constexpr (detail::squares_fit<V>) {
         if (count == width_of<V> && matrix.col_stride() == 1 && matrix.row_stride() != 1) {

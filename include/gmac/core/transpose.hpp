@@ -71,8 +71,8 @@ inline void transpose(std::array<V, width_of<V>>& block) noexcept {
 /// repeats the last valid row.
 template <class V, class T>
     requires std::same_as<std::remove_const_t<T>, scalar_of<V>>
-inline void read_columns(matrix_view<T> const& matrix, std::size_t first_row, std::size_t first_col, std::size_t columns,
-                         V* to, std::size_t count = width_of<V>) noexcept {
+inline void read_columns(matrix_view<T> const& matrix, std::size_t first_row, std::size_t first_col,
+                         std::size_t columns, V* to, std::size_t count = width_of<V>) noexcept {
     constexpr std::size_t width = width_of<V>;
     if constexpr (width == 1) {
         for (std::size_t j = 0; j < columns; ++j)

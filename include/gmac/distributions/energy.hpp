@@ -43,7 +43,8 @@ template <component_mixture U, component_mixture V>
 [[nodiscard]] auto energy(U const& u, V const& v) noexcept {
     using T = detail::common_value<U, V>;
     T const cross = detail::expected_difference<T>(u, v);
-    T const difference = (cross - detail::expected_difference<T>(u, u)) + (cross - detail::expected_difference<T>(v, v));
+    T const difference =
+        (cross - detail::expected_difference<T>(u, u)) + (cross - detail::expected_difference<T>(v, v));
     return difference < T(0) ? T(0) : difference; // a NaN stays
 }
 

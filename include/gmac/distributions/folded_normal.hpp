@@ -77,7 +77,8 @@ template <class V>
 
 /// Adds one pair of weight 1; without derivatives `slope` and `density` are left alone.
 template <bool WithDerivatives, class V>
-[[gnu::always_inline]] inline void add_terms(pair_sums<V>& sums, pair_terms<V> const& terms, V const& d, V const& q) noexcept {
+[[gnu::always_inline]] inline void add_terms(pair_sums<V>& sums, pair_terms<V> const& terms, V const& d,
+                                             V const& q) noexcept {
     sums.spread = lanes::mul_add(q, terms.density, sums.spread);
     sums.distance = lanes::mul_add(d, terms.slope, sums.distance);
     if constexpr (WithDerivatives) {
@@ -88,7 +89,7 @@ template <bool WithDerivatives, class V>
 /// Adds one pair with a weight.
 template <bool WithDerivatives, class V>
 [[gnu::always_inline]] inline void add_terms(pair_sums<V>& sums, pair_terms<V> const& terms, V const& d, V const& q,
-                      V const& weight) noexcept {
+                                             V const& weight) noexcept {
     add_terms<WithDerivatives>(sums, {V(weight * terms.density), V(weight * terms.slope)}, d, q);
 }
 template <bool WithDerivatives, class V, class... Weight>

@@ -82,8 +82,7 @@ struct dirac {
     [[nodiscard]] constexpr auto quantiles(Outputs&& outputs_of_states) const {
         auto const points = samples(outputs_of_states);
         using T = typename decltype(points)::value_type;
-        return quantile_outputs<T const>{points,
-                                         shared_fractions(vector_view<T const>(midpoints<T>), points.rows())};
+        return quantile_outputs<T const>{points, shared_fractions(vector_view<T const>(midpoints<T>), points.rows())};
     }
 
     /// Equally likely points of each state's distribution: outputs [B, N] → points [B, N]. Throws gmac::error if the

@@ -68,17 +68,19 @@ struct implicit_quantile {
 
     /// The quantiles as samples of the value distribution, [B, N]. Throws gmac::error if the shape does not fit.
     template <class T>
-    [[nodiscard]] constexpr matrix_view<std::remove_const_t<T> const> samples(quantile_outputs<T> const& outputs) const {
+    [[nodiscard]] constexpr matrix_view<std::remove_const_t<T> const> samples(
+        quantile_outputs<T> const& outputs) const {
         require_shape(outputs.values, outputs.rows(), samples_per_state, "the matrix of quantiles", name_in_messages);
         return outputs.values;
     }
 
     /// The quantiles with their fractions. Throws gmac::error if the shapes do not fit.
     template <class T>
-    [[nodiscard]] constexpr quantile_outputs<std::remove_const_t<T> const>
-    quantiles(quantile_outputs<T> const& outputs) const {
+    [[nodiscard]] constexpr quantile_outputs<std::remove_const_t<T> const> quantiles(
+        quantile_outputs<T> const& outputs) const {
         require_shape(outputs.values, outputs.rows(), samples_per_state, "the matrix of quantiles", name_in_messages);
-        require_shape(outputs.fractions, outputs.rows(), samples_per_state, "the matrix of fractions", name_in_messages);
+        require_shape(outputs.fractions, outputs.rows(), samples_per_state, "the matrix of fractions",
+                      name_in_messages);
         return outputs;
     }
 

@@ -137,8 +137,8 @@ struct closed_form {
 /// themselves it, like MINPACK's hybrid method (the default of scipy.optimize.root), gets stuck more often than not. Where
 /// several sets of points have the given expectiles, the closed form is the widest of them, in convex order.
 struct from_expectiles {
-    double tolerance = 1e-10;   ///< of the conditions, in units of the expectiles' range: then they count as met
-    int max_evaluations = 50;   ///< of the solver
+    double tolerance = 1e-10; ///< of the conditions, in units of the expectiles' range: then they count as met
+    int max_evaluations = 50; ///< of the solver
 
     struct result {
         double error; ///< root mean square of the conditions, in the units of the expectiles
@@ -162,7 +162,8 @@ struct from_expectiles {
             auto const e = static_cast<double>(expectiles[i]);
             auto const fraction = static_cast<double>(fractions[i]);
             require(std::isfinite(e), "{}: expectile {} is {}, but must be finite", where, i, e);
-            require(fraction > 0.0 && fraction < 1.0, "{}: fraction {} is {}, but must be in (0, 1)", where, i, fraction);
+            require(fraction > 0.0 && fraction < 1.0, "{}: fraction {} is {}, but must be in (0, 1)", where, i,
+                    fraction);
             lowest = (std::min)(lowest, e);
             highest = (std::max)(highest, e);
         }

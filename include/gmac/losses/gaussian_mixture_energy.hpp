@@ -72,7 +72,8 @@ struct gaussian_mixture_energy {
         require(same_elements(gradient, outputs) || !may_overlap(gradient, outputs),
                 "gaussian_mixture_energy: the gradient overlaps the outputs, but must be apart from them or the same");
         detail::for_each_part(targets, [&](auto const& part, std::string_view what) {
-            require(!may_overlap(gradient, part), "gaussian_mixture_energy: the gradient overlaps the target's {}", what);
+            require(!may_overlap(gradient, part), "gaussian_mixture_energy: the gradient overlaps the target's {}",
+                    what);
         });
         return evaluate<V, true, lanes::scalar_of<V>>(head, outputs, targets, gradient);
     }
@@ -132,8 +133,7 @@ private:
             loss = loss - detail::self_distance(target_states);
 
         if constexpr (WithGradient) {
-            auto const slope =
-                detail::mixture_gradient(mixture, cross, self, V(T(2) / static_cast<T>(outputs.rows())));
+            auto const slope = detail::mixture_gradient(mixture, cross, self, V(T(2) / static_cast<T>(outputs.rows())));
             std::array<V, Head::outputs> raw_gradient;
             head.pull_back(raw, mixture, slope, raw_gradient);
             for (std::size_t j = 0; j < Head::outputs; ++j)

@@ -86,7 +86,8 @@ struct huber_quantile {
         bool fits = false;
         if constexpr (has_workspace)
             fits = workspace.fits(predicted.quantiles(), targets.particles());
-        auto const kernel = detail::plan_quantiles<V>(algorithm, predicted.quantiles(), targets.particles(), fits, name);
+        auto const kernel =
+            detail::plan_quantiles<V>(algorithm, predicted.quantiles(), targets.particles(), fits, name);
 
         double const weight = targets.weighted() ? 1.0 : 1.0 / static_cast<double>(targets.particles());
         double const states = static_cast<double>(predicted.rows());
@@ -103,8 +104,8 @@ struct huber_quantile {
             }
         }
         if (threshold == 0.0)
-            return detail::quantile_pairs<WithGradient>(detail::absolute_pair<V>{}, predicted, targets, gradient, weight,
-                                                        -weight / states);
+            return detail::quantile_pairs<WithGradient>(detail::absolute_pair<V>{}, predicted, targets, gradient,
+                                                        weight, -weight / states);
         return detail::quantile_pairs<WithGradient>(detail::huber_pair<V>{kappa}, predicted, targets, gradient,
                                                     weight / kappa, -weight / kappa / states);
     }
@@ -125,10 +126,11 @@ private:
                      detail::quantile_memory<T> const& memory) {
         double const slope_factor = weight / static_cast<double>(predicted.rows());
         return detail::mean_over_states<T, T>(predicted.rows(), [&](std::size_t state, std::size_t) {
-            return detail::quantiles_of_row<WithGradient>(
-                predicted.values.row(state), predicted.fractions.row(state), targets.values.row(state),
-                detail::row_of(targets.weights, state), detail::row_of(gradient, state), threshold, weight, slope_factor,
-                memory);
+            return detail::quantiles_of_row<WithGradient>(predicted.values.row(state), predicted.fractions.row(state),
+                                                          targets.values.row(state),
+                                                          detail::row_of(targets.weights, state),
+                                                          detail::row_of(gradient, state), threshold, weight,
+                                                          slope_factor, memory);
         });
     }
 };

@@ -4,8 +4,8 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/losses/detail/energy_pairs.hpp>
 #include <gmac/losses/detail/energy_lanes.hpp>
+#include <gmac/losses/detail/energy_pairs.hpp>
 #include <gmac/losses/detail/energy_rows.hpp>
 #include <gmac/losses/detail/energy_sweep.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
@@ -121,7 +121,8 @@ private:
             if (kernel == detail::sample_kernel::rows) {
                 if constexpr (has_workspace)
                     if (fits)
-                        return by_rows<WithGradient, Weighted>(samples, targets, gradient, terms, workspace.for_energy());
+                        return by_rows<WithGradient, Weighted>(samples, targets, gradient, terms,
+                                                               workspace.for_energy());
                 return on_stack<WithGradient, Weighted>(samples, targets, gradient, terms);
             }
         }
@@ -144,7 +145,9 @@ private:
         auto const n = static_cast<double>(samples);
         auto const m = static_cast<double>(particles);
         return {.self = unbiased ? n / (n - 1.0) : 1.0,
-                .target = !target_term ? 0.0 : unbiased ? m / (m - 1.0) : 1.0,
+                .target = !target_term ? 0.0
+                          : unbiased   ? m / (m - 1.0)
+                                       : 1.0,
                 .sample_weight = 1.0 / n,
                 .target_weight = 1.0 / m,
                 .states = static_cast<double>(states)};

@@ -124,11 +124,11 @@ private:
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
         require_size(returns, outputs.rows(), "returns", name);
         auto const wanted = detail::column(returns);
-        return detail::mean_of_states<WithGradient>(
-            head, outputs, gradient, [&]<class V>(V const& value, std::size_t first, std::size_t count) {
-                V const difference = value - lanes::load_rows<V>(wanted, first, 0, count);
-                return detail::error_and_slope<V>{lanes::constant<V>(0.5) * difference * difference, difference};
-            });
+        return detail::mean_of_states<
+            WithGradient>(head, outputs, gradient, [&]<class V>(V const& value, std::size_t first, std::size_t count) {
+            V const difference = value - lanes::load_rows<V>(wanted, first, 0, count);
+            return detail::error_and_slope<V>{lanes::constant<V>(0.5) * difference * difference, difference};
+        });
     }
 };
 
@@ -188,11 +188,12 @@ private:
         require_size(old_values, outputs.rows(), "old_values", name);
         auto const wanted = detail::column(returns);
         auto const old = detail::column(old_values);
-        return detail::mean_of_states<WithGradient>(
-            head, outputs, gradient, [&]<class V>(V const& value, std::size_t first, std::size_t count) {
-                return pointwise(value, lanes::load_rows<V>(wanted, first, 0, count),
-                                 lanes::load_rows<V>(old, first, 0, count));
-            });
+        return detail::mean_of_states<WithGradient>(head, outputs, gradient,
+                                                    [&]<class V>(V const& value, std::size_t first, std::size_t count) {
+                                                        return pointwise(value,
+                                                                         lanes::load_rows<V>(wanted, first, 0, count),
+                                                                         lanes::load_rows<V>(old, first, 0, count));
+                                                    });
     }
 
     template <class V>

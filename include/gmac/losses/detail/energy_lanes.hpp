@@ -30,7 +30,8 @@ template <bool Weighted, class V>
 }
 template <bool Weighted, class V, class T>
 [[nodiscard]] V tagged_weight([[maybe_unused]] tag_of<V> const& tag, [[maybe_unused]] V const& equal,
-                              [[maybe_unused]] matrix_view<T const> const& weights, [[maybe_unused]] std::size_t state) {
+                              [[maybe_unused]] matrix_view<T const> const& weights,
+                              [[maybe_unused]] std::size_t state) {
     if constexpr (!Weighted)
         return equal;
     else if constexpr (std::floating_point<lanes::scalar_of<V>>)
@@ -44,8 +45,10 @@ template <class V, class T>
 class scatter_slopes {
 public:
     scatter_slopes(matrix_view<T> const& gradient, std::size_t first, std::size_t count) noexcept
-        : start_(gradient.empty() ? nullptr : &gradient(first, 0)), row_stride_(gradient.row_stride()),
-          col_stride_(gradient.col_stride()), count_(count) {}
+        : start_(gradient.empty() ? nullptr : &gradient(first, 0)),
+          row_stride_(gradient.row_stride()),
+          col_stride_(gradient.col_stride()),
+          count_(count) {}
 
     void operator()(tag_of<V> const& tag, V const& slope) noexcept {
         if constexpr (lanes::width_of<V> == 1) {

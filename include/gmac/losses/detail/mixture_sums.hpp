@@ -59,17 +59,18 @@ template <bool WithGradient, bool Weighted, bool Spread, class V>
 template <std::size_t N, bool WithGradient, bool Weighted, bool Spread, class V>
 [[gnu::always_inline]] inline void add_particles(kernels::pair_sums<V>& sums, component<V> const& u,
                                                  particle_tile<V> const& tile, std::size_t j) noexcept {
-    auto const d = lanes::make_pack<N>(
-        [&](auto i) __attribute__((always_inline)) { return V(u.mean - tile.means[j + i]); });
+    auto const d =
+        lanes::make_pack<N>([&](auto i) __attribute__((always_inline)) { return V(u.mean - tile.means[j + i]); });
     auto const q = lanes::make_pack<N>([&](auto i) __attribute__((always_inline)) {
         return Spread ? V(u.spread + tile.spreads[j + i]) : u.spread;
     });
     auto const terms = kernels::pair(d, Spread ? kernels::inverse_root(q) : lanes::pack<V, N>(u.h));
     [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
         (add_terms_of<WithGradient, Weighted>(sums, {terms.density.parts[I], terms.slope.parts[I]}, d.parts[I],
-                                                      q.parts[I], tile, j + I),
+                                              q.parts[I], tile, j + I),
          ...);
-    }(std::make_index_sequence<N>{});
+    }
+    (std::make_index_sequence<N>{});
 }
 
 /// One component against the particles of a tile from `start` on: the inner loop, where all the time goes. A function on
@@ -164,8 +165,8 @@ template <class Mixture, class Sums, class V>
 /// Σ_l v_l E|N(ν_j − ν_l, τ_j² + τ_l²)| over the particles l of `others` from `start` on, for particle j of `tile`; the
 /// weights are left out where they are uniform.
 template <class V, class Targets>
-[[nodiscard]] V expected_distance_to(target_block<V, Targets> const& target, particle_tile<V> const& tile, std::size_t j,
-                                     particle_tile<V> const& others, std::size_t start) noexcept {
+[[nodiscard]] V expected_distance_to(target_block<V, Targets> const& target, particle_tile<V> const& tile,
+                                     std::size_t j, particle_tile<V> const& others, std::size_t start) noexcept {
     kernels::pair_sums<V> sums;
     if constexpr (target_block<V, Targets>::spread) {
         component<V> const particle{tile.means[j], tile.spreads[j], tile.spreads[j]};

@@ -115,8 +115,8 @@ inline void add_pairs(Pair const& pair, V const* quantiles, V const* fractions, 
 /// `slope_factor` Σ_j w_j a g(δ). Works in tiles of fixed size, so any number of quantiles and particles will do.
 template <bool WithGradient, bool Weighted, class V, class T, class Pair>
 [[nodiscard]] V sum_quantile_pairs(Pair const& pair, quantile_outputs<T const> const& predicted,
-                               targets::dirac_particles<T const> const& targets, matrix_view<T> const& gradient,
-                               double value_factor, double slope_factor, std::size_t first, std::size_t count) {
+                                   targets::dirac_particles<T const> const& targets, matrix_view<T> const& gradient,
+                                   double value_factor, double slope_factor, std::size_t first, std::size_t count) {
     constexpr std::size_t tile = 64;
     alignas(64) std::array<V, tile> quantiles, fractions, particles;
     std::array<V, Weighted ? tile : 1> weights{};
@@ -161,10 +161,11 @@ template <bool WithGradient, template <class> class Pair, class V, class T>
                                targets::dirac_particles<T const> const& targets, matrix_view<T> const& gradient,
                                double value_factor, double slope_factor) {
     return mean_over_states<V, T>(predicted.rows(), [&](std::size_t first, std::size_t count) {
-        return targets.weighted() ? sum_quantile_pairs<WithGradient, true, V>(pair, predicted, targets, gradient,
-                                                                              value_factor, slope_factor, first, count)
-                                  : sum_quantile_pairs<WithGradient, false, V>(pair, predicted, targets, gradient,
-                                                                               value_factor, slope_factor, first, count);
+        return targets.weighted()
+                   ? sum_quantile_pairs<WithGradient, true, V>(pair, predicted, targets, gradient, value_factor,
+                                                               slope_factor, first, count)
+                   : sum_quantile_pairs<WithGradient, false, V>(pair, predicted, targets, gradient, value_factor,
+                                                                slope_factor, first, count);
     });
 }
 

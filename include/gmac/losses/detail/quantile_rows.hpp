@@ -19,9 +19,9 @@ namespace gmac::losses::detail {
 /// Running sums over sorted particles z: element k is over the first k.
 template <class T>
 struct running_sums {
-    wide_of<T> weight{};  ///< Σ w
-    wide_of<T> first{};   ///< Σ w z
-    wide_of<T> second{};  ///< Σ w z²
+    wide_of<T> weight{}; ///< Σ w
+    wide_of<T> first{};  ///< Σ w z
+    wide_of<T> second{}; ///< Σ w z²
 
     friend running_sums operator-(running_sums const& a, running_sums const& b) noexcept {
         return {a.weight - b.weight, a.first - b.first, a.second - b.second};
@@ -115,8 +115,9 @@ struct huber_sums {
 
 /// From the ranks of θ − κ, θ and θ + κ among the particles.
 template <class T>
-[[nodiscard]] huber_sums<T> sum_huber(sorted_particles<T> const& particles, T theta, T fraction, T kappa, T inverse_kappa,
-                                      std::uint32_t low, std::uint32_t middle, std::uint32_t high) noexcept {
+[[nodiscard]] huber_sums<T> sum_huber(sorted_particles<T> const& particles, T theta, T fraction, T kappa,
+                                      T inverse_kappa, std::uint32_t low, std::uint32_t middle,
+                                      std::uint32_t high) noexcept {
     using wide = wide_of<T>;
     wide const t = exact_difference(theta, particles.center());
     running_sums<T> const& below_low = particles.below(low);
@@ -166,8 +167,8 @@ template <bool WithGradient, class T>
         particles.template ranks<false>(thetas, T(0), middle);
         particles.template ranks<true>(thetas, kappa, high);
         for (std::size_t r = 0; r < count; ++r) {
-            auto const sums = sum_huber(particles, thetas[r], fractions[i + r], kappa, inverse_kappa, low[r], middle[r],
-                                        high[r]);
+            auto const sums =
+                sum_huber(particles, thetas[r], fractions[i + r], kappa, inverse_kappa, low[r], middle[r], high[r]);
             total += static_cast<lanes::accumulator_for<T>>(sums.value);
             if constexpr (WithGradient)
                 gradient[i + r] = sums.slope * static_cast<T>(-slope_factor) + particles.finite();

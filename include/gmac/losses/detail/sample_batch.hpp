@@ -91,8 +91,8 @@ template <class T>
 void require_fractions(matrix_view<T const> const& fractions, std::string_view where) {
     std::size_t const rows = fractions.row_stride() == 0 ? 1 : fractions.rows();
     for (std::size_t i = 0; i < rows; ++i)
-        require(check_row(fractions.row(i), 0.0, 1.0).within, "{}: a quantile fraction of state {} is not in [0, 1]", where,
-                i);
+        require(check_row(fractions.row(i), 0.0, 1.0).within, "{}: a quantile fraction of state {} is not in [0, 1]",
+                where, i);
 }
 
 /// The checks that all losses between samples share.

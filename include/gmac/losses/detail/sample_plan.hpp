@@ -29,10 +29,11 @@ inline constexpr std::size_t most_points_on_stack = 8192;
 /// For an explicit choice of the sorting algorithm where there is none.
 inline void require_sortable(sample_algorithm algorithm, bool sortable, std::size_t samples, std::size_t particles,
                              std::string_view where) {
-    require(algorithm != sample_algorithm::sorted || sortable,
-            "{}: {} samples and {} particles are too many to be sorted without a sample_workspace that is reserved for them, "
-            "or their type is neither float nor double",
-            where, samples, particles);
+    require(
+        algorithm != sample_algorithm::sorted || sortable,
+        "{}: {} samples and {} particles are too many to be sorted without a sample_workspace that is reserved for them, "
+        "or their type is neither float nor double",
+        where, samples, particles);
 }
 
 /// `workspace_fits` says that the caller gave memory for so many.

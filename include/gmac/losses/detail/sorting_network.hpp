@@ -98,9 +98,25 @@ private:
 using comparator = std::array<std::size_t, 2>;
 
 /// Eight keys with 19 comparators (Batcher's odd-even merge sort).
-inline constexpr std::array<comparator, 19> sorting_eight{{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3}, {4, 6},
-                                                           {5, 7}, {1, 2}, {5, 6}, {0, 4}, {1, 5}, {2, 6}, {3, 7},
-                                                           {2, 4}, {3, 5}, {1, 2}, {3, 4}, {5, 6}}};
+inline constexpr std::array<comparator, 19> sorting_eight{{{0, 1},
+                                                           {2, 3},
+                                                           {4, 5},
+                                                           {6, 7},
+                                                           {0, 2},
+                                                           {1, 3},
+                                                           {4, 6},
+                                                           {5, 7},
+                                                           {1, 2},
+                                                           {5, 6},
+                                                           {0, 4},
+                                                           {1, 5},
+                                                           {2, 6},
+                                                           {3, 7},
+                                                           {2, 4},
+                                                           {3, 5},
+                                                           {1, 2},
+                                                           {3, 4},
+                                                           {5, 6}}};
 
 /// The last three stages of a bitonic merge, which stay within a block.
 inline constexpr std::array<comparator, 12> last_stages{
