@@ -122,6 +122,17 @@ TEST_CASE("Sorting gives what pairs give where the target's points lie a million
     }
 }
 
+TEST_CASE("Sorting draws the line at kappa where pairs draw it, even if kappa is lost beside the points") {
+    random_stream random(8);
+    // Points are multiples of 16 here, and so are sums of a point and kappa after rounding.
+    auto const p = random_problem<float>(random, 3, 50, 60, {.scale = 48.0, .offset = 2e8});
+    for (double kappa : {5.0, 12.0, 23.0}) {
+        auto const pairs = run(losses::huber_quantile{.kappa = kappa, .algorithm = sample_algorithm::pairwise}, p);
+        auto const sorted = run(losses::huber_quantile{.kappa = kappa, .algorithm = sample_algorithm::sorted}, p);
+        CHECK(difference(pairs, sorted) < 1e-5);
+    }
+}
+
 TEST_CASE("Few points sorted state by state give what pairs give") {
     // The loss itself takes lanes for so few.
     random_stream random(3);
@@ -155,8 +166,9 @@ TEST_CASE("float is as near to double as its precision allows") {
     for (shape const& s : std::vector<shape>{{33, 5, 7}, {17, 64, 64}, {4, 128, 128}, {2, 300, 300}, {1, 700, 700}})
         for (double scale : {1e-8, 1.0, 1e8})
             for (bool weighted : {false, true}) {
+                double const offset = weighted ? 3.0 * scale : 1e4 * scale;
                 auto const p = random_problem<float>(random, s.states, s.samples, s.particles,
-                                                     {.scale = scale, .offset = 3.0 * scale, .weighted = weighted});
+                                                     {.scale = scale, .offset = offset, .weighted = weighted});
                 problem<double> const exact{p.states,
                                             p.samples,
                                             p.particles,
@@ -241,9 +253,12 @@ TEST_CASE("A NaN or an infinity is not swallowed, whatever the algorithm") {
                     CHECK_FALSE(std::isfinite(run(losses::sample_energy{.algorithm = algorithm}, p).value));
                     CHECK_FALSE(std::isfinite(run(losses::expectile{}, p).value));
                     if (std::isnan(bad) && !in_targets) {
-                        // Every slope of the sample's state is written, and its own is no number.
+                        // Every slope is written; those of the state are no numbers where a sort may have lost them.
                         auto const energy = run(losses::sample_energy{.algorithm = algorithm}, p);
                         CHECK(std::ranges::count(energy.gradient, 77.0) == 0);
+                        if (algorithm == sample_algorithm::sorted)
+                            CHECK(std::ranges::count_if(energy.gradient, [](double g) { return std::isnan(g); }) ==
+                                  static_cast<std::ptrdiff_t>(p.samples));
                     }
                 }
 }
