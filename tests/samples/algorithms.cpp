@@ -76,17 +76,18 @@ struct shape {
 TEST_CASE("Sorting gives what pairs give, to 1e-12 in double") {
     random_stream random(1);
     // The last ones go beyond what lanes hold (1,024 points).
-    std::vector<shape> const shapes{{17, 1, 1},   {9, 1, 40},   {20, 40, 1},  {18, 7, 8},    {5, 8, 8},   {6, 9, 31},
-                                    {3, 64, 64},  {10, 65, 127}, {2, 200, 56}, {1, 512, 512}, {1, 700, 700}, {2, 1, 1100},
-                                    {2, 1300, 3}, {1, 1024, 300}};
+    std::vector<shape> const shapes{{17, 1, 1},    {9, 1, 40},   {20, 40, 1},   {18, 7, 8},    {5, 8, 8},
+                                    {6, 9, 31},    {3, 64, 64},  {10, 65, 127}, {2, 200, 56},  {1, 512, 512},
+                                    {1, 700, 700}, {2, 1, 1100}, {2, 1300, 3},  {1, 1024, 300}};
     for (shape const& s : shapes)
         for (bool weighted : {false, true})
             for (double scale : {1e-8, 1.0, 1e8})
                 for (double offset : {0.0, 1000.0}) {
                     if (s.samples * s.particles > 10'000 && scale != 1.0)
                         continue;
-                    auto const p = random_problem<double>(random, s.states, s.samples, s.particles,
-                                                          {.scale = scale, .offset = offset * scale, .weighted = weighted});
+                    auto const p =
+                        random_problem<double>(random, s.states, s.samples, s.particles,
+                                               {.scale = scale, .offset = offset * scale, .weighted = weighted});
                     CAPTURE(s.states, s.samples, s.particles, weighted, scale, offset);
                     for (double kappa : {0.0, 1e-3 * scale, scale, 1e3 * scale}) {
                         CAPTURE(kappa);
@@ -97,10 +98,12 @@ TEST_CASE("Sorting gives what pairs give, to 1e-12 in double") {
                         CHECK(difference(pairs, sorted) < 1e-12);
                     }
                     for (bool target_term : {false, true}) {
-                        auto const pairs = run(
-                            losses::sample_energy{.target_term = target_term, .algorithm = sample_algorithm::pairwise}, p);
-                        auto const sorted =
-                            run(losses::sample_energy{.target_term = target_term, .algorithm = sample_algorithm::sorted}, p);
+                        auto const pairs = run(losses::sample_energy{.target_term = target_term,
+                                                                     .algorithm = sample_algorithm::pairwise},
+                                               p);
+                        auto const sorted = run(losses::sample_energy{.target_term = target_term,
+                                                                      .algorithm = sample_algorithm::sorted},
+                                                p);
                         // With the target term the value is a small difference of the pairs' sums.
                         if (!target_term)
                             CHECK(difference(pairs, sorted) < 1e-12);
@@ -150,8 +153,8 @@ TEST_CASE("Few points sorted state by state give what pairs give") {
                 ? losses::detail::energy_of_row<true, false>(p.value_view().row(0), targets.values.row(0), {},
                                                              vector_view<double>(gradient), terms, stack.memory())
                 : losses::detail::energy_of_row<true, true>(p.value_view().row(0), targets.values.row(0),
-                                                            targets.weights.row(0), vector_view<double>(gradient), terms,
-                                                            stack.memory());
+                                                            targets.weights.row(0), vector_view<double>(gradient),
+                                                            terms, stack.memory());
         auto const pairs = run(losses::sample_energy{.target_term = true, .algorithm = sample_algorithm::pairwise}, p);
         CHECK(value == Approx(pairs.value).epsilon(1e-12).margin(1e-14));
         for (std::size_t i = 0; i < p.samples; ++i)
@@ -187,7 +190,8 @@ TEST_CASE("float is as near to double as its precision allows") {
                         CHECK(std::abs(static_cast<double>(single.value) - twice.value) < bound * value_unit);
                         double off = 0.0;
                         for (std::size_t i = 0; i < single.gradient.size(); ++i)
-                            off = (std::max)(off, std::abs(static_cast<double>(single.gradient[i]) - twice.gradient[i]));
+                            off =
+                                (std::max)(off, std::abs(static_cast<double>(single.gradient[i]) - twice.gradient[i]));
                         CHECK(off * static_cast<double>(s.states) < bound * gradient_unit);
                     }
                 };
@@ -248,8 +252,10 @@ TEST_CASE("A NaN or an infinity is not swallowed, whatever the algorithm") {
                     auto& numbers = in_targets ? p.targets : p.values;
                     numbers[random.below(static_cast<std::uint32_t>(numbers.size()))] = bad;
                     CAPTURE(bad, in_targets, algorithm == sample_algorithm::sorted, s.samples);
-                    CHECK_FALSE(std::isfinite(run(losses::huber_quantile{.kappa = 1.0, .algorithm = algorithm}, p).value));
-                    CHECK_FALSE(std::isfinite(run(losses::huber_quantile{.kappa = 0.0, .algorithm = algorithm}, p).value));
+                    CHECK_FALSE(
+                        std::isfinite(run(losses::huber_quantile{.kappa = 1.0, .algorithm = algorithm}, p).value));
+                    CHECK_FALSE(
+                        std::isfinite(run(losses::huber_quantile{.kappa = 0.0, .algorithm = algorithm}, p).value));
                     CHECK_FALSE(std::isfinite(run(losses::sample_energy{.algorithm = algorithm}, p).value));
                     CHECK_FALSE(std::isfinite(run(losses::expectile{}, p).value));
                     if (std::isnan(bad) && !in_targets) {
@@ -268,17 +274,16 @@ TEST_CASE("A workspace takes more points than the stack") {
     auto const p = random_problem<double>(random, 2, 100, 8200);
     losses::sample_energy const energy{.algorithm = sample_algorithm::sorted};
     losses::huber_quantile const huber{.algorithm = sample_algorithm::sorted};
-    CHECK_THROWS_WITH(run(energy, p), says("100 samples and 8200 particles are too many") &&
-                                          says("sample_workspace"));
+    CHECK_THROWS_WITH(run(energy, p), says("100 samples and 8200 particles are too many") && says("sample_workspace"));
     CHECK_THROWS_WITH(run(huber, p), says("huber_quantile: 100 samples and 8200 particles are too many"));
 
     losses::sample_workspace<double> workspace(100, 4100);
     CHECK_THROWS_WITH(run(energy, p, workspace), says("too many"));
     workspace.reserve(50, 8200);
-    CHECK(difference(run(losses::sample_energy{.algorithm = sample_algorithm::pairwise}, p), run(energy, p, workspace)) <
-          1e-12);
-    CHECK(difference(run(losses::huber_quantile{.algorithm = sample_algorithm::pairwise}, p), run(huber, p, workspace)) <
-          1e-12);
+    CHECK(difference(run(losses::sample_energy{.algorithm = sample_algorithm::pairwise}, p),
+                     run(energy, p, workspace)) < 1e-12);
+    CHECK(difference(run(losses::huber_quantile{.algorithm = sample_algorithm::pairwise}, p),
+                     run(huber, p, workspace)) < 1e-12);
     // Without one, and without a wish, pairs do.
     CHECK(difference(run(losses::sample_energy{}, p), run(energy, p, workspace)) < 1e-12);
     heads::implicit_quantile const head{.samples_per_state = p.samples};

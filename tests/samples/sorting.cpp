@@ -94,12 +94,14 @@ void sorts_rows(std::size_t count, bool whole) {
     std::vector<T> keys(count), more_keys(count);
     std::vector<std::uint32_t> tags(count), more_tags(count);
     for (T& key : keys)
-        key = whole                ? static_cast<T>(random.below(1000))
-              : random.below(4) == 0 ? static_cast<T>(random.below(3)) - T(1)
-                                   : static_cast<T>(std::ldexp(random.normal<double>(), static_cast<int>(random.below(60)) - 30));
+        key = whole ? static_cast<T>(random.below(1000))
+              : random.below(4) == 0
+                  ? static_cast<T>(random.below(3)) - T(1)
+                  : static_cast<T>(std::ldexp(random.normal<double>(), static_cast<int>(random.below(60)) - 30));
     std::iota(tags.begin(), tags.end(), 0u);
     std::vector<T> const original = keys;
-    std::size_t const place = sort_row(row_buffers<T>{{keys.data(), more_keys.data()}, {tags.data(), more_tags.data()}}, count);
+    std::size_t const place =
+        sort_row(row_buffers<T>{{keys.data(), more_keys.data()}, {tags.data(), more_tags.data()}}, count);
     auto const& sorted = place == 0 ? keys : more_keys;
     auto const& from = place == 0 ? tags : more_tags;
     auto wanted = original;
@@ -127,8 +129,8 @@ TEST_CASE("Networks sort and merge each lane for itself, with their tags") {
 
 TEST_CASE("Infinities that pad a network stay at its ends") {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    std::vector<double> keys{-infinity, -infinity, -infinity, 5, -infinity, 1, 3, 2, infinity, 4, 0, 7, infinity, infinity,
-                             infinity, infinity};
+    std::vector<double> keys{-infinity, -infinity, -infinity, 5, -infinity, 1,        3,        2,
+                             infinity,  4,         0,         7, infinity,  infinity, infinity, infinity};
     std::vector<double> tags(16);
     std::iota(tags.begin(), tags.end(), 0.0);
     sort(sortable<double, double>{keys.data(), tags.data()}, 8);
