@@ -195,6 +195,23 @@ TEST_CASE("a configuration file stands for options") {
     CHECK(config["discount"] == 0.9); // still the environment's own
 }
 
+TEST_CASE("every algorithm trains, on discrete and on real actions") {
+    scratch folder;
+    for (std::string const algorithm :
+         {"gmac", "ppo", "iqac", "iqac_e", "dirac_huber_quantile", "dirac_expectile", "dirac_energy"})
+        for (std::string const environment : {"classic/cart_pole", "classic/pendulum"}) {
+            auto const result = train(
+                fmt::
+                    format("--env {} --algorithm {} --envs 4 --steps 32 --epochs 1 --frames 256 --overwrite --out {}{}",
+                           environment, algorithm, folder / "run", quiet));
+            INFO(result.text);
+            CHECK(result.code == 0);
+            auto const table = gmac::examples::train::read_csv(folder.path / "run" / "metrics.csv");
+            REQUIRE(table.rows() == 2);
+            CHECK(table.column("value_loss").back() != table.column("value_loss").front());
+        }
+}
+
 namespace {
 
 /// A run that is stopped by `signal` somewhere, again and again, and resumed each time ends where one that was never
