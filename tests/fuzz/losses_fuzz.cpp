@@ -104,18 +104,22 @@ template <class T, class Loss>
 void number_loss(input<T>& in, Loss const& loss) {
     auto const predictions = in.matrix(in.states, 1, &input<T>::number);
     auto const returns = in.matrix(1, in.states, &input<T>::number);
-    bool const fit = returns.all([](T x) { return !std::isnan(x); });
     auto const row = [](any_matrix<T> const& matrix) {
         return matrix.view().rows() == 0 ? gmac::vector_view<T const>() : matrix.read().row(0);
     };
+    // A matrix of a wrong shape has more rows; only the first one is given to the loss.
+    auto const given = row(returns);
+    bool fit = true;
+    for (std::size_t i = 0; i < given.size(); ++i)
+        fit = fit && !std::isnan(given[i]);
     if constexpr (std::is_same_v<Loss, losses::clipped_squared_error>) {
         auto const old = in.matrix(1, in.states, &input<T>::number);
         struct {
             gmac::vector_view<T const> returns, old_values;
-        } const wanted{row(returns), row(old)};
+        } const wanted{given, row(old)};
         run(in, loss, heads::scalar{}, predictions, predictions.read(), wanted, fit);
     } else {
-        run(in, loss, heads::scalar{}, predictions, predictions.read(), row(returns), fit);
+        run(in, loss, heads::scalar{}, predictions, predictions.read(), given, fit);
     }
 }
 
