@@ -306,4 +306,12 @@ TEST_CASE("Networks refuse what does not fit", "[nn][modules]") {
                       "linear::backward: the output gradient is 2 x 2, but must be 2 x 1");
     random_stream random(1);
     CHECK_THROWS_AS(net.initialize(short_of_one, random), error);
+
+    nn::activation_layer<fast> const layer(2, act::tanh);
+    auto small = layer.make_tape(2);
+    std::vector<double> other(20);
+    CHECK_THROWS_WITH(layer.forward({}, rows(3, 2), small),
+                      "activation_layer::forward: the input has 3 rows, but the tape was made for 2");
+    CHECK_THROWS_WITH(layer.backward({}, rows(3, 2), small, rows(3, 2), {}, matrix_view<double>(other.data(), 3, 2)),
+                      "activation_layer::backward: the input has 3 rows, but the tape was made for 2");
 }

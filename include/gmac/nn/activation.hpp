@@ -54,6 +54,9 @@ public:
     void backward(std::span<scalar const>, matrix_view<scalar const> input, tape& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar>,
                   matrix_view<scalar> input_gradient) const {
+        require(input.rows() <= t.rows,
+                "activation_layer::backward: the input has {} rows, but the tape was made for {}", input.rows(),
+                t.rows);
         require_shape(output_gradient, input.rows(), size_, "the output gradient", "activation_layer::backward");
         if (input_gradient.empty())
             return;
