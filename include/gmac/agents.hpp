@@ -13,7 +13,7 @@
 #include <gmac/losses/squared_error.hpp>
 #include <gmac/nn/implicit_quantile.hpp>
 
-/// The paper's methods (Section 5), each one head and one loss in the same skeleton, and what lies next to them.
+/// The paper's methods, each one head and one loss in the same skeleton, and what lies next to them.
 namespace gmac::agents {
 
 /// Proximal policy optimisation (Schulman et al. 2017): the value is a number.

@@ -15,7 +15,7 @@
 
 namespace gmac::heads {
 
-/// A mixture of K Gaussian components as the value distribution of a state (Section 3.3 of the paper).
+/// A mixture of K Gaussian components as the value distribution of a state (GMAC in the paper).
 ///
 /// Raw outputs of a state, 3 K columns: K weight logits l, K means μ, K raw deviations x. Then
 ///     w = softmax(l),   μ = μ,   σ = √(scale · (softplus(x) + floor)).

@@ -20,7 +20,7 @@ class implicit_quantile_network;
 namespace gmac::heads {
 
 /// The quantile function of the value distribution as a network of the fraction (Dabney et al. 2018, "Implicit quantile
-/// networks for distributional reinforcement learning"; Section 5 of the paper): N fractions τ are drawn uniformly from
+/// networks for distributional reinforcement learning"; IQAC in the paper): N fractions τ are drawn uniformly from
 /// [0, 1), each goes through a cosine embedding cos(π i τ), i = 1 … `embedding`, and a layer of the trunk's width, is
 /// multiplied element-wise with the trunk's features, and passes a layer of `hidden` units to one value.
 ///

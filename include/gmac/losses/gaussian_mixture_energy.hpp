@@ -28,7 +28,7 @@ concept gaussian_mixture_head = requires(Head const& head, std::array<float, Hea
     { Head::components } -> std::convertible_to<std::size_t>;
 };
 
-/// The energy distance between the predicted Gaussian mixture U and the target V, in closed form (Section 3.3 of the
+/// The energy distance between the predicted Gaussian mixture U and the target V, in closed form (GMAC in the
 /// paper, with its slips put right):
 ///     2 δ(U, V) − δ(U, U) [− δ(V, V)],   δ(U, V) = Σ_ij w_i v_j E|N(μ_i − ν_j, σ_i² + τ_j²)|,
 /// the mean over the states. The last term does not depend on the prediction and is left out unless `target_term` is set;

@@ -20,7 +20,7 @@
 
 namespace gmac::losses {
 
-/// Quantile regression with the Huber loss (Dabney et al. 2018, equation 10; Section 3.1 of the paper): with
+/// Quantile regression with the Huber loss (Dabney et al. 2018, equation 10; IQAC in the paper): with
 /// δ = target − prediction,
 ///     ρ(δ) = |τ − 1{δ < 0}| L_κ(δ) / κ,   L_κ(δ) = δ²/2 for |δ| ≤ κ, κ (|δ| − κ/2) beyond,
 /// summed over the predicted quantiles, averaged over the target particles (with their weights, if they have any) and

@@ -29,7 +29,7 @@ struct implicit_quantile_options {
     bool shared = false;               ///< `predict` draws one set of fractions for the whole batch
 };
 
-/// The quantile function as a network of the fraction (Dabney et al. 2018; Section 5 of the paper). With the trunk's
+/// The quantile function as a network of the fraction (Dabney et al. 2018; IQAC in the paper). With the trunk's
 /// features ψ [B, F] and fractions τ [B, N]:
 ///
 ///     φ = relu(W₁ cos(π i τ) + b₁) [F],  h = relu(W₂ (φ ∘ ψ) + b₂) [hidden],  value = W₃ h + b₃.
