@@ -160,7 +160,7 @@ TEMPLATE_TEST_CASE("The first backward pass, which takes the memory, changes no 
 }
 
 TEST_CASE("A prediction draws its fractions from the stream it is given", "[nn][implicit_quantile]") {
-    using network = nn::implicit_quantile_network<backends::simd<double>>;
+    using network = nn::implicit_quantile_network<simd_double>;
     heads::implicit_quantile const head{.samples_per_state = 3, .embedding = 4, .hidden = 5};
     network const own(head, features, 1.0);
     heads::implicit_quantile shared_head = head;
@@ -198,7 +198,7 @@ TEST_CASE("A prediction draws its fractions from the stream it is given", "[nn][
 }
 
 TEST_CASE("The implicit quantile network names its tensors and refuses what does not fit", "[nn][implicit_quantile]") {
-    using network = nn::implicit_quantile_network<backends::simd<float>>;
+    using network = nn::implicit_quantile_network<simd_float>;
     network const net(2, {.samples = 3, .embedding = 4, .hidden = 5});
     using entry = std::tuple<std::string, std::size_t, std::size_t, std::size_t>;
     std::vector<entry> found;

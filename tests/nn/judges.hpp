@@ -14,12 +14,32 @@
 #include <string>
 #include <vector>
 
-// The backends of which everything below must hold; another one is added here.
-#define GMAC_TEST_BACKENDS                                                                   \
-    gmac::backends::simd<float>, gmac::backends::simd<double>, gmac::backends::eigen<float>, \
-        gmac::backends::eigen<double>
-
 namespace gmac::test {
+
+/// A backend whose functions are compiled in backends.cpp only, which keeps the other files quick to compile.
+template <class B>
+struct compiled {
+    using scalar = typename B::scalar;
+    using T = scalar;
+
+    static void product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result);
+    static void product_add(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result);
+    static void affine(matrix_view<T const> input, matrix_view<T const> weight, vector_view<T const> bias,
+                       nn::activation f, matrix_view<T> result);
+    static void activate(nn::activation f, matrix_view<T const> input, matrix_view<T> result);
+    static void activate_backward(nn::activation f, matrix_view<T const> output, matrix_view<T const> output_gradient,
+                                  matrix_view<T> result);
+    static void column_sums(matrix_view<T const> matrix, vector_view<T> result);
+};
+
+using simd_float = compiled<backends::simd<float>>;
+using simd_double = compiled<backends::simd<double>>;
+using eigen_float = compiled<backends::eigen<float>>;
+using eigen_double = compiled<backends::eigen<double>>;
+
+// Those of which everything below must hold; another backend is added here and in backends.cpp.
+#define GMAC_TEST_BACKENDS \
+    gmac::test::simd_float, gmac::test::simd_double, gmac::test::eigen_float, gmac::test::eigen_double
 
 /// How a matrix lies in memory.
 enum class layout { row_major, column_major, padded_rows, padded_columns, both_strided };

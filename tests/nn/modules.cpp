@@ -24,8 +24,8 @@ using namespace gmac::test;
 
 namespace {
 
-using slow = backends::eigen<double>;
-using fast = backends::simd<double>;
+using slow = eigen_double;
+using fast = simd_double;
 static_assert(nn::module<nn::linear<fast>, double> && nn::module<nn::activation_layer<fast>, double> &&
               nn::module<nn::mlp<fast>, double> &&
               nn::module<nn::sequential<nn::linear<fast>, nn::activation_layer<fast>>, double>);
@@ -243,9 +243,9 @@ TEST_CASE("The backends and the scalar types agree to rounding", "[nn][modules]"
         for (std::size_t i = 0; i < p.size(); ++i)
             CHECK(static_cast<double>(gradient[i]) == Approx(expected_gradient[i]).epsilon(0).margin(10 * tolerance));
     };
-    compare(backends::simd<double>{}, 1e-14);
-    compare(backends::simd<float>{}, 5e-6);
-    compare(backends::eigen<float>{}, 5e-6);
+    compare(simd_double{}, 1e-14);
+    compare(simd_float{}, 5e-6);
+    compare(eigen_float{}, 5e-6);
 }
 
 TEST_CASE("Parameter tensors have names and places", "[nn][modules]") {

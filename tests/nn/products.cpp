@@ -156,8 +156,8 @@ TEMPLATE_TEST_CASE("A product gives the same bits every time", "[nn][product]", 
     CHECK(std::equal(first.view().data(), first.view().data() + 70 * 77, again.view().data()));
 }
 
-TEMPLATE_TEST_CASE("With the SIMD backend a row is the same to the bit in every batch", "[nn][product]",
-                   backends::simd<float>, backends::simd<double>) {
+TEMPLATE_TEST_CASE("With the SIMD backend a row is the same to the bit in every batch", "[nn][product]", simd_float,
+                   simd_double) {
     using T = typename TestType::scalar;
     random_stream random(5);
     for (std::size_t m : {1u, 2u, 6u, 15u, 16u, 33u, 64u})
@@ -207,6 +207,6 @@ TEST_CASE("Columns or rows of one matrix do not overlap", "[nn][overlap]") {
     CHECK(nn::detail::overlap(all.block(1, 0, 1, 2), all.block(0, 1, 2, 9)));
     CHECK_FALSE(nn::detail::overlap(all.middle_rows(0, 0), all));
 
-    backends::simd<float>::product(all.block(0, 0, 2, 3), all.block(3, 0, 3, 2), all.block(0, 5, 2, 2));
+    simd_float::product(all.block(0, 0, 2, 3), all.block(3, 0, 3, 2), all.block(0, 5, 2, 2));
     CHECK(all(1, 6) == 3.f);
 }

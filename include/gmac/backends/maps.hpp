@@ -22,12 +22,6 @@ namespace gmac::backends {
 
 namespace detail {
 
-/// x, or the nearer of ±bound; a NaN stays.
-template <class V>
-[[nodiscard]] inline V clamped(V const& x, lanes::scalar_of<V> bound) noexcept {
-    return lanes::at_least(V(-bound), lanes::at_most(V(bound), x));
-}
-
 /// tanh to a few ulp, odd, at most 1, NaN stays NaN. float: x P(x²) / Q(x²), the best in relative error (2.1e-8, a third
 /// of an ulp) on |x| ≤ 9.02, beyond which the nearest float is 1; found by Remez exchange. xsimd has a tanh too, but branches and may lose a NaN.
 template <class V>
@@ -35,7 +29,7 @@ template <class V>
     if constexpr (std::floating_point<V>) {
         return std::tanh(x);
     } else if constexpr (std::same_as<lanes::scalar_of<V>, float>) {
-        V const y = clamped(x, 9.02f);
+        V const y = lanes::at_most(V(9.02f), lanes::abs(x)); // a NaN stays
         V const t = y * y;
         V p(1.3319070982959753e-8f);
         p = xsimd::fma(p, t, V(2.0583479932678212e-5f));
@@ -47,10 +41,10 @@ template <class V>
         q = xsimd::fma(q, t, V(0.025871072698470463f));
         q = xsimd::fma(q, t, V(0.46713033062855174f));
         q = xsimd::fma(q, t, V(1.f));
-        return clamped(V(y * p / q), 1.f);
+        return lanes::at_most(V(1.f), V(y * p / q)) | xsimd::bitofsign(x);
     } else {
         // x P(x²) / Q(x²) (1.3e-19) where 1 − 2 / (exp(2x) + 1) would cancel.
-        V const y = clamped(x, 20.0);
+        V const y = lanes::at_most(V(20.0), lanes::abs(x));
         V const t = y * y;
         V p(7.3583803920112581e-6);
         p = xsimd::fma(p, t, V(2.7928156067679103e-3));
@@ -60,9 +54,8 @@ template <class V>
         q = xsimd::fma(q, t, V(0.023292466312314062));
         q = xsimd::fma(q, t, V(0.46149895211663213));
         q = xsimd::fma(q, t, V(1.0));
-        V const size = lanes::abs(y);
-        V const large = V(1.0) - V(2.0) / (lanes::exp(V(size + size)) + V(1.0));
-        return lanes::select(size < V(0.5625), V(y * p / q), lanes::select(y < V(0.0), V(-large), large));
+        V const large = V(1.0) - V(2.0) / (lanes::exp(V(y + y)) + V(1.0));
+        return lanes::select(y < V(0.5625), V(y * p / q), large) | xsimd::bitofsign(x);
     }
 }
 

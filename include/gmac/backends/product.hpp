@@ -127,7 +127,32 @@ inline void transpose_4x4(T const* from, std::ptrdiff_t from_stride, T* to, std:
     for (std::ptrdiff_t i = 0; i < 4; ++i)
         std::memcpy(to + i * to_stride, &out[i], sizeof(four));
 }
+
+/// The sum of all lanes in four chains, so that it does not wait for each addition in turn.
+template <class V>
+[[nodiscard]] inline lanes::scalar_of<V> sum_of_lanes(V const& value) noexcept {
+    using T = lanes::scalar_of<V>;
+    constexpr std::size_t width = lanes::width_of<V>;
+    if constexpr (width < 4) {
+        return lanes::sum_lanes<V>(value);
+    } else {
+        using four = typename four_of<T>::type;
+        alignas(64) std::array<T, width> lane;
+        value.store_aligned(lane.data());
+        four sums, next;
+        std::memcpy(&sums, lane.data(), sizeof(four));
+        for (std::size_t i = 4; i < width; i += 4) {
+            std::memcpy(&next, lane.data() + i, sizeof(four));
+            sums += next;
+        }
+        return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    }
+}
 #else
+template <class V>
+[[nodiscard]] inline lanes::scalar_of<V> sum_of_lanes(V const& value) noexcept {
+    return lanes::sum_lanes<V>(value);
+}
 template <class T>
 inline void transpose_4x4(T const* from, std::ptrdiff_t from_stride, T* to, std::ptrdiff_t to_stride) noexcept {
     for (std::ptrdiff_t i = 0; i < 4; ++i)
@@ -306,24 +331,6 @@ private:
     start_from start_;
     vector_view<T const> bias_;
 };
-
-/// The sum of all lanes in four chains, so that it does not wait for each addition in turn.
-template <class V>
-[[nodiscard]] inline lanes::scalar_of<V> sum_of_lanes(V const& value) noexcept {
-    using T = lanes::scalar_of<V>;
-    constexpr std::size_t width = lanes::width_of<V>;
-    alignas(64) std::array<T, width> lane;
-    value.store_aligned(lane.data());
-    if constexpr (width < 4) {
-        return lanes::sum_lanes<V>(value);
-    } else {
-        std::array<T, 4> sums{lane[0], lane[1], lane[2], lane[3]};
-        for (std::size_t i = 4; i < width; i += 4)
-            for (std::size_t k = 0; k < 4; ++k)
-                sums[k] += lane[i + k];
-        return (sums[0] + sums[2]) + (sums[1] + sums[3]);
-    }
-}
 
 /// True if there are so few columns that a dot product of contiguous rows, a register of the inner index at a time, beats
 /// a tile whose registers stay mostly empty.
