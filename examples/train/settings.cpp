@@ -33,7 +33,7 @@ namespace {
 constexpr std::array<std::string_view, 7> environments{"classic/cart_pole", "classic/pendulum",    "bullet/hopper",
                                                        "bullet/walker2d",   "bullet/half_cheetah", "bullet/ant",
                                                        "bullet/humanoid"};
-constexpr std::array<std::string_view, 1> presets{"hopper-fast"};
+constexpr std::array<std::string_view, 3> presets{"hopper-fast", "half_cheetah-fast", "walker2d-fast"};
 
 settings cart_pole(std::string const& algorithm) {
     settings s;
@@ -83,10 +83,10 @@ settings bullet() {
     return s;
 }
 
-/// Settings with which Hopper hops within two million frames.
-settings hopper_fast() {
+/// Settings with which Hopper hops within two million frames, and the other planar robots walk.
+settings fast(std::string_view robot) {
     settings s = bullet();
-    s.environment = "bullet/hopper";
+    s.environment = fmt::format("bullet/{}", robot);
     s.frames = 2'000'000;
     s.environments = 16;
     s.agent.minibatch = 64;
@@ -127,7 +127,7 @@ settings default_settings(std::string const& environment, std::string const& alg
 
 settings preset_settings(std::string const& preset) {
     require_known("preset", preset, presets);
-    return hopper_fast();
+    return fast(preset.substr(0, preset.rfind('-')));
 }
 
 nlohmann::ordered_json to_json(settings all) {

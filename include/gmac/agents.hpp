@@ -17,27 +17,27 @@
 namespace gmac::agents {
 
 /// Proximal policy optimisation (Schulman et al. 2017): the value is a number.
-template <class Actor, class Backend = backends::eigen<float>>
+template <class Actor, class Backend = backends::simd<float>>
 using ppo = actor_critic<Actor, heads::scalar, losses::clipped_squared_error, Backend>;
 
 /// IQAC: quantiles at sampled fractions, learned by the Huber quantile loss.
-template <class Actor, class Backend = backends::eigen<float>>
+template <class Actor, class Backend = backends::simd<float>>
 using iqac = actor_critic<Actor, heads::implicit_quantile, losses::huber_quantile, Backend>;
 
 /// IQAC-E: the same head, learned by the energy distance between samples.
-template <class Actor, class Backend = backends::eigen<float>>
+template <class Actor, class Backend = backends::simd<float>>
 using iqac_e = actor_critic<Actor, heads::implicit_quantile, losses::sample_energy, Backend>;
 
 /// GMAC: a mixture of five Gaussians, learned by the analytic energy distance.
-template <class Actor, class Backend = backends::eigen<float>>
+template <class Actor, class Backend = backends::simd<float>>
 using gmac = actor_critic<Actor, heads::gaussian_mixture<5>, losses::gaussian_mixture_energy, Backend>;
 
 /// N Diracs at fixed fractions (as QR-DQN has them), with each loss that fits them.
-template <class Actor, std::size_t N = 64, class Backend = backends::eigen<float>>
+template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>>
 using dirac_huber_quantile = actor_critic<Actor, heads::dirac<N>, losses::huber_quantile, Backend>;
-template <class Actor, std::size_t N = 64, class Backend = backends::eigen<float>>
+template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>>
 using dirac_expectile = actor_critic<Actor, heads::dirac<N>, losses::expectile, Backend>;
-template <class Actor, std::size_t N = 64, class Backend = backends::eigen<float>>
+template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>>
 using dirac_energy = actor_critic<Actor, heads::dirac<N>, losses::sample_energy, Backend>;
 
 } // namespace gmac::agents

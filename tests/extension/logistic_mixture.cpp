@@ -192,7 +192,7 @@ TEST_CASE("an agent with a head and a loss of the user's own is the same after a
 }
 
 TEST_CASE("heads and losses are composable if nothing is missing") {
-    using backend = gmac::backends::eigen<float>;
+    using backend = gmac::backends::simd<float>;
     using gmac::detail::composable;
     CHECK(composable<head_type, my::logistic_energy, backend>);
     CHECK(composable<my::head, my::loss_on_returns, backend>);

@@ -9,7 +9,7 @@
 #include <gmac/agent/rollout.hpp>
 #include <gmac/agent/surrogate.hpp>
 #include <gmac/agent/value_targets.hpp>
-#include <gmac/backends/eigen.hpp>
+#include <gmac/backends/simd.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/executor.hpp>
@@ -53,7 +53,7 @@ struct train_options {
 /// The environments and the executor must outlive the agent. Every random choice comes from counter-based streams of
 /// (seed, purpose, update, environment), so a run is the same for any number of threads, and a resumed run is the run
 /// that was never stopped.
-template <class Actor, class Head, class Loss, class Backend = backends::eigen<float>, class Trunk = nn::mlp<Backend>>
+template <class Actor, class Head, class Loss, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
 class actor_critic {
 public:
     using scalar = typename Backend::scalar;
