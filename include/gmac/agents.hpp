@@ -12,32 +12,33 @@
 #include <gmac/losses/sample_energy.hpp>
 #include <gmac/losses/squared_error.hpp>
 #include <gmac/nn/implicit_quantile.hpp>
+#include <gmac/nn/mlp.hpp>
 
 /// The paper's methods, each one head and one loss in the same skeleton, and what lies next to them.
 namespace gmac::agents {
 
 /// Proximal policy optimisation (Schulman et al. 2017): the value is a number.
-template <class Actor, class Backend = backends::simd<float>>
-using ppo = actor_critic<Actor, heads::scalar, losses::clipped_squared_error, Backend>;
+template <class Actor, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+using ppo = actor_critic<Actor, heads::scalar, losses::clipped_squared_error, Backend, Trunk>;
 
 /// IQAC: quantiles at sampled fractions, learned by the Huber quantile loss.
-template <class Actor, class Backend = backends::simd<float>>
-using iqac = actor_critic<Actor, heads::implicit_quantile, losses::huber_quantile, Backend>;
+template <class Actor, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+using iqac = actor_critic<Actor, heads::implicit_quantile, losses::huber_quantile, Backend, Trunk>;
 
 /// IQAC-E: the same head, learned by the energy distance between samples.
-template <class Actor, class Backend = backends::simd<float>>
-using iqac_e = actor_critic<Actor, heads::implicit_quantile, losses::sample_energy, Backend>;
+template <class Actor, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+using iqac_e = actor_critic<Actor, heads::implicit_quantile, losses::sample_energy, Backend, Trunk>;
 
 /// GMAC: a mixture of five Gaussians, learned by the analytic energy distance.
-template <class Actor, class Backend = backends::simd<float>>
-using gmac = actor_critic<Actor, heads::gaussian_mixture<5>, losses::gaussian_mixture_energy, Backend>;
+template <class Actor, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+using gmac = actor_critic<Actor, heads::gaussian_mixture<5>, losses::gaussian_mixture_energy, Backend, Trunk>;
 
 /// N Diracs at fixed fractions (as QR-DQN has them), with each loss that fits them.
-template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>>
-using dirac_huber_quantile = actor_critic<Actor, heads::dirac<N>, losses::huber_quantile, Backend>;
-template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>>
-using dirac_expectile = actor_critic<Actor, heads::dirac<N>, losses::expectile, Backend>;
-template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>>
-using dirac_energy = actor_critic<Actor, heads::dirac<N>, losses::sample_energy, Backend>;
+template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+using dirac_huber_quantile = actor_critic<Actor, heads::dirac<N>, losses::huber_quantile, Backend, Trunk>;
+template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+using dirac_expectile = actor_critic<Actor, heads::dirac<N>, losses::expectile, Backend, Trunk>;
+template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+using dirac_energy = actor_critic<Actor, heads::dirac<N>, losses::sample_energy, Backend, Trunk>;
 
 } // namespace gmac::agents

@@ -62,15 +62,18 @@ public:
     using loss_type = Loss;
     using network_type = actor_critic_networks<Actor, Head, Backend, Trunk>;
     using value_net = typename network_type::value_net;
+    /// Element type of the observations: what the trunk reads if it declares an `input_type`, or else float.
+    using observation_type = typename network_type::observation_type;
+    using environments = basic_environment_batch<observation_type>;
 
     /// Throws gmac::error for an option outside its range.
-    explicit actor_critic(environment_batch& worlds, agent_options options = {}, std::uint64_t seed = 0,
+    explicit actor_critic(environments& worlds, agent_options options = {}, std::uint64_t seed = 0,
                           executor* tasks = nullptr, Actor actor = {}, Head head = {}, Loss loss = {})
         requires std::constructible_from<Trunk, std::span<std::size_t const>, nn::mlp_options>
         : actor_critic(worlds, make_trunk(worlds, options), options, seed, tasks, actor, head, loss) {}
 
     /// With a trunk of the caller's.
-    actor_critic(environment_batch& worlds, Trunk trunk, agent_options options, std::uint64_t seed = 0,
+    actor_critic(environments& worlds, Trunk trunk, agent_options options, std::uint64_t seed = 0,
                  executor* tasks = nullptr, Actor actor = {}, Head head = {}, Loss loss = {})
         : options_(checked(std::move(options))),
           worlds_(worlds),
@@ -84,7 +87,7 @@ public:
           parameters_(networks_.parameter_count()),
           gradient_(networks_.parameter_count()),
           optimiser_(make_optimiser(parameters_.size(), options_)),
-          rollout_(options_.steps, worlds.size(), worlds.observation_size(), size_),
+          rollout_(options_.steps, worlds.size(), worlds.observation_size(), size_, worlds.history()),
           targets_(head_, rule(), rollout_.rows(), all_rows()),
           outputs_(all_rows() * networks_.value_outputs()),
           values_(all_rows()),
@@ -96,14 +99,19 @@ public:
           acting_(networks_.make_workspace(worlds.size())) {
         if constexpr (requires { loss_.clip = scalar(0); })
             loss_.clip = static_cast<decltype(loss_.clip)>(options_.clip);
+        require(networks_.inputs() == rollout_.state_size(),
+                "actor_critic: the trunk takes {} inputs, but a state has {} elements ({} observations of {})",
+                networks_.inputs(), rollout_.state_size(), worlds.history().frames, worlds.observation_size());
         random_stream random = stream_for(seed_, stream_purpose::initialisation);
         networks_.initialize(parameters_.span(), actor_, random);
         for (std::size_t s = 0; s < shard_count(); ++s)
             shards_.emplace_back(*this, (minibatch() + shard_count() - 1) / shard_count());
-        for (std::size_t first = 0; first < all_rows(); first += chunk_rows)
-            chunks_.push_back(networks_.make_workspace((std::min)(chunk_rows, all_rows() - first)));
+        std::size_t const chunk_count = (all_rows() + chunk_rows - 1) / chunk_rows;
+        for (std::size_t i = 0; i < std::clamp<std::size_t>(tasks_->concurrency(), 1, chunk_count); ++i)
+            evaluators_.push_back({networks_.make_workspace((std::min)(chunk_rows, all_rows())),
+                                   buffer<observation_type>(assembled((std::min)(chunk_rows, all_rows())))});
         finished_.reserve(rollout_.rows());
-        worlds_.reset(rollout_.observations(0));
+        restart();
     }
 
     actor_critic(actor_critic const&) = delete;
@@ -138,7 +146,7 @@ public:
             options_.learning_rate * (options_.schedule == rate_schedule::linear ? 1.0 - progress : 1.0);
         report.explained_variance = explained_variance<scalar>(returns_.span(), values_.span().first(returns_.size()));
         learn(report);
-        std::ranges::copy(last_observations(), rollout_.observations(0).data());
+        rollout_.carry_over();
         report.update = updates_;
         report.frames = frames_;
         report.episodes = episodes_.count();
@@ -177,11 +185,12 @@ public:
         state("frames", frames_);
         state("updates", updates_);
         state.inside("environments", [&] { worlds_.persist(state); });
+        state.inside("history", [&] { rollout_.persist(state); });
         if (state.loading()) {
             if (worlds_.checkpointable())
                 worlds_.observe(rollout_.observations(0));
             else
-                worlds_.reset(rollout_.observations(0));
+                restart();
         }
     }
 
@@ -191,7 +200,8 @@ private:
     struct shard {
         typename network_type::workspace work;
         typename detail::value_targets<Loss::target, Head, scalar>::batch targets;
-        buffer<scalar> observations, actions;
+        buffer<observation_type> observations;
+        buffer<scalar> actions;
         buffer<scalar> old_log_probabilities, log_probabilities, log_probability_gradient;
         buffer<scalar> entropies, entropy_gradient, advantages;
         buffer<scalar> gradient;
@@ -212,6 +222,12 @@ private:
               gradient(agent.parameters_.size()) {}
     };
 
+    /// Memory of one thread for the passes over all states of a rollout.
+    struct evaluator {
+        typename network_type::workspace work;
+        buffer<observation_type> states;
+    };
+
     using optimiser_type = std::variant<nn::adam<scalar>, nn::rmsprop<scalar>>;
 
     static optimiser_type make_optimiser(std::size_t parameters, agent_options const& options) {
@@ -226,9 +242,9 @@ private:
         validate(options);
         return options;
     }
-    static Trunk make_trunk(environment_batch const& worlds, agent_options const& options) {
+    static Trunk make_trunk(environments const& worlds, agent_options const& options) {
         validate(options);
-        std::vector<std::size_t> widths{worlds.observation_size()};
+        std::vector<std::size_t> widths{state_size(worlds)};
         widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
         return Trunk(std::span<std::size_t const>(widths), nn::mlp_options{.function = options.activation,
                                                                            .activate_last = true,
@@ -247,14 +263,18 @@ private:
     /// States of a rollout, those after the last step, and at most one final observation a transition.
     [[nodiscard]] std::size_t all_rows() const noexcept { return 2 * rollout_.rows() + worlds_.size(); }
     [[nodiscard]] std::size_t used_rows() const noexcept {
-        return rollout_.rows() + worlds_.size() + rollout_.finals().rows();
+        return rollout_.rows() + worlds_.size() + rollout_.final_count();
     }
     [[nodiscard]] double max_gradient_norm() const noexcept {
         return options_.max_gradient_norm.value_or(Loss::target == targets::kind::gaussian_particles ? 5.0 : 0.5);
     }
-    [[nodiscard]] std::span<float const> last_observations() const noexcept {
-        auto const all = rollout_.observations();
-        return {all.data() + rollout_.rows() * all.cols(), worlds_.size() * all.cols()};
+    /// How many elements it takes to assemble states of several observations; states of one are read in place.
+    [[nodiscard]] std::size_t assembled(std::size_t states) const noexcept {
+        return worlds_.history().frames > 1 ? states * rollout_.state_size() : 0;
+    }
+    void restart() {
+        worlds_.reset(rollout_.observations(0));
+        rollout_.restart();
     }
     /// A stream of this update; `index` tells environments or parts apart.
     [[nodiscard]] random_stream stream(stream_purpose purpose, std::size_t index) const noexcept {
@@ -262,7 +282,7 @@ private:
     }
 
     void collect() {
-        rollout_.clear();
+        rollout_.begin();
         finished_.clear();
         for (std::size_t e = 0; e < streams_.size(); ++e)
             streams_[e] = stream(stream_purpose::action, e);
@@ -270,7 +290,7 @@ private:
         matrix_view<float> const actions(environment_actions_.data(), count, size_);
         auto const free = networks_.free(std::span<scalar const>(parameters_.span()));
         for (std::size_t t = 0; t < options_.steps; ++t) {
-            auto const states = networks_.input(rollout_.observations(t), acting_);
+            auto const states = networks_.input(rollout_.states(t), acting_);
             auto const outputs = networks_.actor_forward(parameters_.span(), states, acting_);
             matrix_view<scalar> const sampled = rollout_.actions(t);
             actor_.sample(outputs, free, std::span<random_stream>(streams_), sampled);
@@ -289,32 +309,38 @@ private:
 
     /// The value head's outputs and means for every state of the rollout, in chunks that do not depend on the threads.
     void evaluate_states() {
+        std::size_t const chunks = (used_rows() + chunk_rows - 1) / chunk_rows;
+        std::size_t const parts = evaluators_.size();
+        tasks_->run(parts, [&](std::size_t part) {
+            for (std::size_t c = part; c < chunks; c += parts)
+                evaluate_chunk(c, evaluators_[part]);
+        });
+    }
+    void evaluate_chunk(std::size_t chunk, evaluator& with) {
         std::size_t const used = used_rows();
         std::size_t const seen = rollout_.rows() + worlds_.size();
-        tasks_->run((used + chunk_rows - 1) / chunk_rows, [&](std::size_t c) {
-            // A chunk may begin among the states of the rollout and end among the final observations.
-            for (std::size_t first = c * chunk_rows; first < (std::min)(used, (c + 1) * chunk_rows);) {
-                bool const final = first >= seen;
-                std::size_t const last = (std::min)((c + 1) * chunk_rows, final ? used : seen);
-                auto const all = final ? rollout_.finals().middle_rows(first - seen, last - first)
-                                       : std::as_const(rollout_).observations().middle_rows(first, last - first);
-                random_stream random = stream(stream_purpose::fraction, first);
-                auto const states = networks_.input(all, chunks_[c]);
-                auto const prediction = networks_.value_forward(parameters_.span(), states, random, chunks_[c]);
-                head_.mean(prediction, vector_view<scalar>(values_.data() + first, last - first));
-                auto const columns = value_net::columns(prediction);
-                std::copy_n(columns.data(), columns.rows() * columns.cols(),
-                            outputs_.data() + first * networks_.value_outputs());
-                first = last;
-            }
-        });
+        // A chunk may begin among the states of the rollout and end among the final observations.
+        for (std::size_t first = chunk * chunk_rows; first < (std::min)(used, (chunk + 1) * chunk_rows);) {
+            bool const final = first >= seen;
+            std::size_t const last = (std::min)((chunk + 1) * chunk_rows, final ? used : seen);
+            auto const all = final ? rollout_.final_states(first - seen, last - first, with.states.span())
+                                   : rollout_.states(first, last - first, with.states.span());
+            random_stream random = stream(stream_purpose::fraction, first);
+            auto const states = networks_.input(all, with.work);
+            auto const prediction = networks_.value_forward(parameters_.span(), states, random, with.work);
+            head_.mean(prediction, vector_view<scalar>(values_.data() + first, last - first));
+            auto const columns = value_net::columns(prediction);
+            std::copy_n(columns.data(), columns.rows() * columns.cols(),
+                        outputs_.data() + first * networks_.value_outputs());
+            first = last;
+        }
     }
 
     void make_targets() {
         std::size_t const seen = rollout_.rows() + worlds_.size();
         targets::rollout_view<scalar> const steps{rollout_.rewards(), rollout_.terminated(), rollout_.truncated()};
         vector_view<scalar const> const values(values_.data(), seen);
-        vector_view<scalar const> const finals(values_.data() + seen, rollout_.finals().rows());
+        vector_view<scalar const> const finals(values_.data() + seen, rollout_.final_count());
         targets::gae const advantage{.discount = options_.discount, .lambda = options_.lambda};
         advantage(steps, values, finals, vector_view<scalar>(advantages_.span()), vector_view<scalar>(returns_.span()));
         for (std::size_t e = 0; e < streams_.size(); ++e)
@@ -394,7 +420,8 @@ private:
         std::size_t const count = rows.size();
         scalar const share = scalar(1) / static_cast<scalar>(total);
         auto const first = [count](buffer<scalar>& all) { return all.span().first(count); };
-        auto const states = gather_states(rows, part);
+        rollout_.gather_states(rows, part.observations.data());
+        auto const states = networks_.input({part.observations.data(), count, networks_.inputs()}, part.work);
         detail::gather(rows, rollout_.actions().data(), size_, part.actions.data());
         detail::gather(rows, std::as_const(rollout_).log_probabilities().data(), 1, part.old_log_probabilities.data());
 
@@ -427,14 +454,6 @@ private:
         networks_.backward(parameters, states, part.work, part.gradient.span());
     }
 
-    matrix_view<scalar const> gather_states(std::span<std::uint32_t const> rows, shard& part) noexcept {
-        auto const from = std::as_const(rollout_).observations();
-        std::size_t const width = from.cols();
-        for (std::size_t i = 0; i < rows.size(); ++i)
-            std::copy_n(from.row(rows[i]).data(), width, part.observations.data() + i * width);
-        return {part.observations.data(), rows.size(), width};
-    }
-
     /// The sum of the parts' gradients, in their order.
     void add_gradients(std::size_t parts) noexcept {
         std::ranges::copy(shards_[0].gradient, gradient_.data());
@@ -444,7 +463,7 @@ private:
     }
 
     agent_options options_;
-    environment_batch& worlds_;
+    environments& worlds_;
     serial_executor serial_;
     executor* tasks_;
     std::uint64_t seed_;
@@ -455,7 +474,7 @@ private:
     network_type networks_;
     buffer<scalar> parameters_, gradient_;
     optimiser_type optimiser_;
-    rollout<scalar> rollout_;
+    rollout<scalar, observation_type> rollout_;
     detail::value_targets<Loss::target, Head, scalar> targets_;
     buffer<scalar> outputs_, values_, advantages_, returns_;
     std::vector<std::uint32_t> order_;
@@ -463,7 +482,7 @@ private:
     std::vector<float> environment_actions_;
     std::vector<random_stream> streams_;
     typename network_type::workspace acting_;
-    std::vector<typename network_type::workspace> chunks_;
+    std::vector<evaluator> evaluators_;
     std::vector<shard> shards_;
     episode_window episodes_;
     std::vector<timed_episode> finished_;
@@ -477,9 +496,11 @@ class actor_critic<Actor, Head, Loss, Backend, Trunk> {
 public:
     static_assert(detail::refuse_composition<Head, Loss, Backend>());
 
-    explicit actor_critic(environment_batch&, agent_options = {}, std::uint64_t = 0, executor* = nullptr, Actor = {},
-                          Head = {}, Loss = {}) {}
-    actor_critic(environment_batch&, Trunk, agent_options, std::uint64_t = 0, executor* = nullptr, Actor = {},
+    template <class O>
+    explicit actor_critic(basic_environment_batch<O>&, agent_options = {}, std::uint64_t = 0, executor* = nullptr,
+                          Actor = {}, Head = {}, Loss = {}) {}
+    template <class O>
+    actor_critic(basic_environment_batch<O>&, Trunk, agent_options, std::uint64_t = 0, executor* = nullptr, Actor = {},
                  Head = {}, Loss = {}) {}
     void train(train_options const&) {}
     update_report update(double = 0.0) { return {}; }

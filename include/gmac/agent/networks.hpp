@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -21,6 +22,21 @@
 
 namespace gmac {
 
+namespace detail {
+template <class Trunk>
+inline constexpr bool declares_input = requires { typename Trunk::input_type; };
+
+template <class Trunk, class Otherwise>
+struct input_of {
+    using type = Otherwise;
+};
+template <class Trunk, class Otherwise>
+    requires declares_input<Trunk>
+struct input_of<Trunk, Otherwise> {
+    using type = typename Trunk::input_type;
+};
+} // namespace detail
+
 /// Actor and critic: one trunk for both or one each, a linear layer for the actor, and the head's network. Their
 /// parameters lie one after the other in a flat range of the caller's: trunk, actor, the actor's free parameters, the
 /// critic's own trunk if it has one, value network.
@@ -29,6 +45,12 @@ class actor_critic_networks {
 public:
     using scalar = typename Backend::scalar;
     using value_net = value_network<Head, Backend>;
+    /// What the trunk reads: its member type `input_type`, or the scalar type.
+    using input_type = typename detail::input_of<Trunk, scalar>::type;
+    /// What the environments give: the same, or floats.
+    using observation_type = typename detail::input_of<Trunk, float>::type;
+    static_assert(observation_element<observation_type>,
+                  "the input_type of a trunk must be float or std::uint8_t, as observations are");
 
     /// Memory for the passes of one thread over up to `rows` states.
     struct workspace {
@@ -36,7 +58,7 @@ public:
         typename Trunk::tape trunk, critic_trunk;
         typename nn::linear<Backend>::tape actor;
         typename value_net::tape value;
-        buffer<scalar> observations;                              // [rows, observation size]
+        buffer<input_type> observations;                          // [rows, inputs], if they have to be converted
         buffer<scalar> actor_gradient, value_gradient;            // [rows, outputs]
         buffer<scalar> feature_gradient, critic_feature_gradient; // [rows, F]
         matrix_view<scalar const> features{}, critic_features{};  // of the last forward passes, [n, F]
@@ -110,28 +132,31 @@ public:
                 trunk_.make_tape(shared_ ? 0 : rows),
                 actor_.make_tape(rows),
                 value_.make_tape(rows),
-                buffer<scalar>(rows * inputs()),
+                buffer<input_type>(in_place ? 0 : rows * inputs()),
                 buffer<scalar>(rows * actor_outputs()),
                 buffer<scalar>(rows * value_outputs_),
                 buffer<scalar>(rows * features),
                 buffer<scalar>(rows * features)};
     }
 
-    /// Observations [n, inputs] as the network's scalar type: the view itself, or a copy in the workspace.
-    [[nodiscard]] matrix_view<scalar const> input(matrix_view<float const> observations, workspace& work) const {
+    /// Observations [n, inputs] as the trunk reads them: the view itself, or a copy in the workspace.
+    [[nodiscard]] matrix_view<input_type const> input(matrix_view<observation_type const> observations,
+                                                      workspace& work) const {
         require_shape(observations, observations.rows(), inputs(), "observations", "actor_critic");
         require(observations.rows() <= work.rows, "actor_critic: {} observations, but the workspace was made for {}",
                 observations.rows(), work.rows);
-        if constexpr (std::same_as<scalar, float>)
+        if constexpr (in_place) {
             return observations;
-        for (std::size_t i = 0; i < observations.rows(); ++i)
-            for (std::size_t j = 0; j < inputs(); ++j)
-                work.observations[i * inputs() + j] = static_cast<scalar>(observations(i, j));
-        return {work.observations.data(), observations.rows(), inputs()};
+        } else {
+            for (std::size_t i = 0; i < observations.rows(); ++i)
+                for (std::size_t j = 0; j < inputs(); ++j)
+                    work.observations[i * inputs() + j] = static_cast<input_type>(observations(i, j));
+            return {work.observations.data(), observations.rows(), inputs()};
+        }
     }
 
     /// states [n, inputs] → outputs of the actor's layer [n, actor_outputs]
-    matrix_view<scalar const> actor_forward(std::span<scalar const> parameters, matrix_view<scalar const> states,
+    matrix_view<scalar const> actor_forward(std::span<scalar const> parameters, matrix_view<input_type const> states,
                                             workspace& work) const {
         work.features = trunk_.forward(trunk_range_.of(parameters), states, work.trunk);
         return actor_.forward(actor_range_.of(parameters), work.features, work.actor);
@@ -139,7 +164,7 @@ public:
 
     /// states [n, inputs] → what a loss takes as outputs of the head. With a shared trunk, `after_actor` says that
     /// actor_forward has just run on the same states.
-    auto value_forward(std::span<scalar const> parameters, matrix_view<scalar const> states, random_stream& random,
+    auto value_forward(std::span<scalar const> parameters, matrix_view<input_type const> states, random_stream& random,
                        workspace& work, bool after_actor = false) const {
         if (!shared_)
             work.critic_features = trunk_.forward(critic_trunk_range_.of(parameters), states, work.critic_trunk);
@@ -151,7 +176,7 @@ public:
 
     /// After actor_forward and value_forward on the same states: from the gradients in work.actor_gradient and
     /// work.value_gradient to the gradient of all parameters but the actor's free ones.
-    void backward(std::span<scalar const> parameters, matrix_view<scalar const> states, workspace& work,
+    void backward(std::span<scalar const> parameters, matrix_view<input_type const> states, workspace& work,
                   std::span<scalar> gradient) const {
         std::size_t const rows = states.rows();
         std::size_t const width = trunk_.outputs();
@@ -173,6 +198,8 @@ public:
     }
 
 private:
+    static constexpr bool in_place = std::same_as<input_type, observation_type>;
+
     struct range {
         std::size_t first = 0;
         std::size_t count = 0;

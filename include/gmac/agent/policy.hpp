@@ -3,6 +3,7 @@
 
 #include <gmac/agent/networks.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/observation_stack.hpp>
 
 #include <cstddef>
 #include <span>
@@ -31,30 +32,33 @@ template <class Agent>
 class policy {
 public:
     using scalar = typename Agent::scalar;
+    using observation_type = typename Agent::observation_type;
 
     policy(Agent const& agent, std::size_t rows)
         : agent_(agent), work_(agent.networks().make_workspace(rows)), sampled_(rows * agent.action_size()) {}
 
-    /// The most likely action of each state: observations [n, observation size] → actions [n, action size], n <= rows.
-    void act(matrix_view<float const> observations, matrix_view<float> actions) {
+    /// The most likely action of each state: observations [n, state size] → actions [n, action size], n <= rows. If the
+    /// environments ask for a history, a row has all observations of the state, as observation_stack gives them.
+    void act(matrix_view<observation_type const> observations, matrix_view<float> actions) {
         auto const outputs = forward(observations, actions);
         agent_.actor().mode(outputs, agent_.networks().free(agent_.parameters()), sampled(observations.rows()));
         to_environment(agent_.action_space(), matrix_view<scalar const>(sampled(observations.rows())), actions);
     }
     /// One observation; nothing is allocated.
-    void act(std::span<float const> observation, std::span<float> action) {
-        act(matrix_view<float const>(observation.data(), 1, observation.size()),
+    void act(std::span<observation_type const> observation, std::span<float> action) {
+        act(matrix_view<observation_type const>(observation.data(), 1, observation.size()),
             matrix_view<float>(action.data(), 1, action.size()));
     }
     /// An action of each state at random, with one stream a row.
-    void sample(matrix_view<float const> observations, std::span<random_stream> streams, matrix_view<float> actions) {
+    void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,
+                matrix_view<float> actions) {
         auto const outputs = forward(observations, actions);
         agent_.actor().sample(outputs, agent_.networks().free(agent_.parameters()), streams,
                               sampled(observations.rows()));
         to_environment(agent_.action_space(), matrix_view<scalar const>(sampled(observations.rows())), actions);
     }
     /// The value head's columns for each state, [n, head.output_size()], valid until the next call.
-    [[nodiscard]] matrix_view<scalar const> value_outputs(matrix_view<float const> observations,
+    [[nodiscard]] matrix_view<scalar const> value_outputs(matrix_view<observation_type const> observations,
                                                           random_stream& random) {
         auto const& networks = agent_.networks();
         auto const states = networks.input(observations, work_);
@@ -62,7 +66,8 @@ public:
     }
 
 private:
-    matrix_view<scalar const> forward(matrix_view<float const> observations, matrix_view<float> const& actions) {
+    matrix_view<scalar const> forward(matrix_view<observation_type const> observations,
+                                      matrix_view<float> const& actions) {
         require_shape(actions, observations.rows(), agent_.action_size(), "actions", "policy");
         auto const& networks = agent_.networks();
         return networks.actor_forward(agent_.parameters(), networks.input(observations, work_), work_);
@@ -79,19 +84,26 @@ private:
 /// The undiscounted return of the first episode of each environment under the most likely actions, [E]. For N episodes
 /// take N environments. Observations must reach the policy as in training: freeze the statistics of a normalised batch.
 template <class Policy>
-[[nodiscard]] std::vector<double> evaluate(Policy& policy, environment_batch& worlds) {
+[[nodiscard]] std::vector<double> evaluate(Policy& policy,
+                                           basic_environment_batch<typename Policy::observation_type>& worlds) {
+    using observation_type = typename Policy::observation_type;
     std::size_t const count = worlds.size();
     std::size_t const observed = worlds.observation_size();
     std::size_t const acted = action_size(worlds.action_space());
-    std::vector<float> observations(count * observed), actions(count * acted), rewards(count);
+    std::vector<observation_type> observations(count * observed);
+    std::vector<float> actions(count * acted), rewards(count);
     std::vector<std::uint8_t> terminated(count), truncated(count), done(count);
     std::vector<double> returns(count);
-    matrix_view<float> const seen(observations.data(), count, observed);
+    matrix_view<observation_type> const seen(observations.data(), count, observed);
     matrix_view<float> const chosen(actions.data(), count, acted);
+    basic_step_result<observation_type> const result{seen, {}, rewards, terminated, truncated};
+    observation_stack<observation_type> stack(worlds);
     worlds.reset(seen);
+    stack.restart(seen);
     for (std::size_t left = count; left > 0;) {
-        policy.act(seen, chosen);
-        worlds.step(chosen, {seen, {}, rewards, terminated, truncated});
+        policy.act(stack.states(), chosen);
+        worlds.step(chosen, result);
+        stack.advance(result);
         for (finished_episode const& episode : worlds.finished())
             if (!done[episode.environment]) {
                 done[episode.environment] = 1;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/archive.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/observation_stack.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,18 +16,27 @@
 namespace gmac {
 
 /// What T steps in E environments gave. Transition t of environment e is row t E + e; the observations have E rows more,
-/// those after the last step. The final observations of truncated episodes follow in `finals`, in row order. All memory
-/// is set aside at once, but pages that are never written cost nothing.
-template <class T>
+/// those after the last step. The final observations of truncated episodes are kept apart, in row order.
+///
+/// Each observation is stored once, as the environments gave it. The states that a network sees, of `history.frames`
+/// observations each, are assembled when they are asked for. All memory is set aside at once, but pages that are never
+/// written cost nothing.
+template <class T, observation_element O = float>
 class rollout {
 public:
-    rollout(std::size_t steps, std::size_t environments, std::size_t observation_size, std::size_t action_size)
+    rollout(std::size_t steps, std::size_t environments, std::size_t observation_size, std::size_t action_size,
+            observation_history history = {})
         : steps_(steps),
           environments_(environments),
           observation_size_(observation_size),
           action_size_(action_size),
-          observations_(new float[(steps + 1) * environments * observation_size]),
-          finals_(new float[steps * environments * observation_size]),
+          past_(history.frames - 1),
+          padding_(history.padding),
+          stack_(environments, observation_size, history),
+          observations_(new O[(past_ + steps + 1) * environments * observation_size]),
+          finals_(new O[steps * environments * observation_size]),
+          final_rows_(rows()),
+          ages_(rows() + environments),
           actions_(rows() * action_size),
           log_probabilities_(rows()),
           rewards_(rows()),
@@ -37,19 +48,49 @@ public:
     [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
     [[nodiscard]] std::size_t environments() const noexcept { return environments_; }
     [[nodiscard]] std::size_t rows() const noexcept { return steps_ * environments_; }
+    /// Elements of a state: frames × observation size.
+    [[nodiscard]] std::size_t state_size() const noexcept { return (past_ + 1) * observation_size_; }
+    /// How many transitions were truncated.
+    [[nodiscard]] std::size_t final_count() const noexcept { return final_count_; }
 
     /// [E, observation size], of step t = 0 … T
-    [[nodiscard]] matrix_view<float> observations(std::size_t step) noexcept {
-        return {observations_.get() + step * environments_ * observation_size_, environments_, observation_size_};
+    [[nodiscard]] matrix_view<O> observations(std::size_t step) noexcept {
+        return {frame(step * environments_), environments_, observation_size_};
     }
-    /// [(T + 1) E, observation size]
-    [[nodiscard]] matrix_view<float const> observations() const noexcept {
-        return {observations_.get(), (steps_ + 1) * environments_, observation_size_};
+    /// [E, state size], what to act on at step t, the last one that was recorded; valid until the next is recorded.
+    [[nodiscard]] matrix_view<O const> states(std::size_t step) const noexcept {
+        if (past_ == 0)
+            return {frame(step * environments_), environments_, observation_size_};
+        return stack_.states();
     }
-    /// [number of truncated transitions, observation size]
-    [[nodiscard]] matrix_view<float const> finals() const noexcept {
-        return {finals_.get(), final_count_, observation_size_};
+    /// [count, state size], the states of rows first … first + count − 1 of the (T + 1) E: in place if a state is one
+    /// observation, or else written to `memory`, count × state size elements.
+    [[nodiscard]] matrix_view<O const> states(std::size_t first, std::size_t count,
+                                              std::span<O> memory) const noexcept {
+        if (past_ == 0)
+            return {frame(first), count, observation_size_};
+        for (std::size_t i = 0; i < count; ++i)
+            write_state(first + i, memory.data() + i * state_size());
+        return {memory.data(), count, state_size()};
     }
+    /// The same of the states in which truncated episodes ended, first … first + count − 1 of final_count().
+    [[nodiscard]] matrix_view<O const> final_states(std::size_t first, std::size_t count,
+                                                    std::span<O> memory) const noexcept {
+        O const* const finals = finals_.get() + first * observation_size_;
+        if (past_ == 0)
+            return {finals, count, observation_size_};
+        for (std::size_t i = 0; i < count; ++i) {
+            O* const to = write_frames(final_rows_[first + i], past_, memory.data() + i * state_size());
+            std::copy_n(finals + i * observation_size_, observation_size_, to);
+        }
+        return {memory.data(), count, state_size()};
+    }
+    /// The states of some transitions, one after the other, to rows.size() × state size elements.
+    void gather_states(std::span<std::uint32_t const> rows, O* to) const noexcept {
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            write_state(rows[i], to + i * state_size());
+    }
+
     /// [E, action size], of step t, as sampled
     [[nodiscard]] matrix_view<T> actions(std::size_t step) noexcept {
         return {actions_.data() + step * environments_ * action_size_, environments_, action_size_};
@@ -68,31 +109,83 @@ public:
         return {truncated_.data(), steps_, environments_};
     }
 
-    void clear() noexcept { final_count_ = 0; }
+    /// After a reset of the environments wrote observations(0): every episode begins there.
+    void restart() { stack_.restart(observations(0)); }
+
+    /// Before the first step: takes what came before observations(0) from the states to act on. They have their padding
+    /// already, so here an episode that began earlier needs none.
+    void begin() noexcept {
+        final_count_ = 0;
+        std::fill_n(ages_.begin(), environments_, static_cast<std::uint32_t>(past_));
+        for (std::size_t k = 0; k < past_; ++k)
+            for (std::size_t e = 0; e < environments_; ++e)
+                std::copy_n(stack_.states().row(e).data() + k * observation_size_, observation_size_,
+                            observations_.get() + (k * environments_ + e) * observation_size_);
+    }
 
     /// Steps the environments with `actions` and records what they gave as transition `step`.
-    void record(std::size_t step, environment_batch& worlds, matrix_view<float const> actions) {
+    void record(std::size_t step, basic_environment_batch<O>& worlds, matrix_view<float const> actions) {
         std::size_t const first = step * environments_;
-        matrix_view<float> const ends(step_finals_.data(), environments_, observation_size_);
-        worlds.step(actions,
-                    {observations(step + 1), ends, step_rewards_, std::span(terminated_).subspan(first, environments_),
-                     std::span(truncated_).subspan(first, environments_)});
+        matrix_view<O> const ends(step_finals_.data(), environments_, observation_size_);
+        basic_step_result<O> const result{observations(step + 1), ends, step_rewards_,
+                                          std::span(terminated_).subspan(first, environments_),
+                                          std::span(truncated_).subspan(first, environments_)};
+        worlds.step(actions, result);
+        if (past_ > 0)
+            stack_.advance(result);
         for (std::size_t e = 0; e < environments_; ++e) {
-            rewards_[first + e] = static_cast<T>(step_rewards_[e]);
-            if (truncated_[first + e]) {
+            std::size_t const row = first + e;
+            rewards_[row] = static_cast<T>(step_rewards_[e]);
+            bool const ended = terminated_[row] != 0 || truncated_[row] != 0;
+            ages_[row + environments_] = ended ? 0 : (std::min)(ages_[row] + 1, static_cast<std::uint32_t>(past_));
+            if (truncated_[row]) {
                 std::copy_n(ends.row(e).data(), observation_size_, finals_.get() + final_count_ * observation_size_);
+                final_rows_[final_count_] = static_cast<std::uint32_t>(row);
                 ++final_count_;
             }
         }
     }
 
+    /// The next rollout goes on where this one ended.
+    void carry_over() noexcept { std::copy_n(frame(rows()), environments_ * observation_size_, frame(0)); }
+
+    /// What acting goes on from besides the environments: nothing, if a state is one observation.
+    void persist(archive& state) {
+        if (past_ > 0)
+            stack_.persist(state);
+    }
+
 private:
+    /// The observation of a row of the (T + 1) E; `back` steps before it.
+    [[nodiscard]] O* frame(std::size_t row, std::size_t back = 0) const noexcept {
+        return observations_.get() + (row + (past_ - back) * environments_) * observation_size_;
+    }
+
+    /// Writes the last `count` ≤ frames observations up to that of a row, oldest first, and returns where they end.
+    O* write_frames(std::size_t row, std::size_t count, O* to) const noexcept {
+        for (std::size_t back = count; back-- > 0; to += observation_size_) {
+            if (back > ages_[row] && padding_ == history_padding::zeros)
+                std::fill_n(to, observation_size_, O(0));
+            else
+                std::copy_n(frame(row, (std::min<std::size_t>)(back, ages_[row])), observation_size_, to);
+        }
+        return to;
+    }
+    void write_state(std::size_t row, O* to) const noexcept { write_frames(row, past_ + 1, to); }
+
     std::size_t steps_, environments_, observation_size_, action_size_;
+    std::size_t past_; // observations of a state besides the newest
+    history_padding padding_;
     std::size_t final_count_ = 0;
-    std::unique_ptr<float[]> observations_, finals_;
+    observation_stack<O> stack_;
+    std::unique_ptr<O[]> observations_; // [(past + T + 1) E, observation size]
+    std::unique_ptr<O[]> finals_;
+    std::vector<std::uint32_t> final_rows_; // the transition of each final observation
+    std::vector<std::uint32_t> ages_;       // [(T + 1) E] steps since the episode began, at most `past`
     std::vector<T> actions_, log_probabilities_, rewards_;
     std::vector<std::uint8_t> terminated_, truncated_;
-    std::vector<float> step_finals_, step_rewards_;
+    std::vector<O> step_finals_;
+    std::vector<float> step_rewards_;
 };
 
 } // namespace gmac

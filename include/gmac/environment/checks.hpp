@@ -31,7 +31,8 @@ template <std::floating_point T>
     return x > bound ? bound : x < -bound ? -bound : x;
 }
 
-inline void copy_row(std::span<float const> from, vector_view<float> const& to) noexcept {
+template <class T>
+void copy_row(std::span<T const> from, vector_view<T> const& to) noexcept {
     if (to.contiguous()) {
         std::copy(from.begin(), from.end(), to.data());
     } else {
@@ -91,8 +92,9 @@ inline void check_space(action_space const& space, std::size_t observation_size)
         environment, step, element, action, bounds.low[element], bounds.high[element]);
 }
 
-inline void check_step_shapes(matrix_view<float const> const& actions, step_result const& result, std::size_t count,
-                              std::size_t observation_size, std::size_t action_size, std::string_view where) {
+template <class O>
+void check_step_shapes(matrix_view<float const> const& actions, basic_step_result<O> const& result, std::size_t count,
+                       std::size_t observation_size, std::size_t action_size, std::string_view where) {
     require_shape(actions, count, action_size, "actions", where);
     require_shape(result.observations, count, observation_size, "observations", where);
     if (!result.final_observations.empty()) {
@@ -116,6 +118,9 @@ public:
         if (!is_finite(static_cast<float>(reward))) [[unlikely]]
             note(quantity::reward, reward, 0, step);
     }
+
+    /// Bytes are always finite.
+    void check_observation(std::span<std::uint8_t const>, std::uint64_t) noexcept {}
 
     /// `step` 0 stands for the reset.
     void check_observation(std::span<float const> observation, std::uint64_t step) noexcept {

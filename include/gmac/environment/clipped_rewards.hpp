@@ -14,16 +14,19 @@ namespace gmac {
 
 /// Clips every reward to ±bound, as is done on Atari, where games pay in very different coins. `finished` still
 /// reports the sums of the rewards as the environments gave them.
-class clipped_rewards final : public environment_batch_decorator {
+template <observation_element O>
+class basic_clipped_rewards final : public basic_environment_batch_decorator<O> {
+    using base = basic_environment_batch_decorator<O>;
+
 public:
     /// Throws gmac::error unless the bound is positive.
-    explicit clipped_rewards(environment_batch& worlds, float bound = 1.0f)
-        : environment_batch_decorator(worlds), bound_(checked(bound)) {}
-    explicit clipped_rewards(std::unique_ptr<environment_batch> worlds, float bound = 1.0f)
-        : environment_batch_decorator(std::move(worlds)), bound_(checked(bound)) {}
+    explicit basic_clipped_rewards(basic_environment_batch<O>& worlds, float bound = 1.0f)
+        : base(worlds), bound_(checked(bound)) {}
+    explicit basic_clipped_rewards(std::unique_ptr<basic_environment_batch<O>> worlds, float bound = 1.0f)
+        : base(std::move(worlds)), bound_(checked(bound)) {}
 
-    void step(matrix_view<float const> actions, step_result const& result) override {
-        environment_batch_decorator::step(actions, result);
+    void step(matrix_view<float const> actions, basic_step_result<O> const& result) override {
+        base::step(actions, result);
         for (float& reward : result.rewards)
             reward = detail::clip(reward, bound_);
     }
@@ -36,5 +39,6 @@ private:
 
     float bound_;
 };
+using clipped_rewards = basic_clipped_rewards<float>;
 
 } // namespace gmac

@@ -14,34 +14,39 @@
 namespace gmac {
 
 /// A batch of environments that passes everything on to another: derive from it and override what shall be different.
-class environment_batch_decorator : public environment_batch {
+template <observation_element O>
+class basic_environment_batch_decorator : public basic_environment_batch<O> {
 public:
     /// Decorates a batch that the caller keeps alive.
-    explicit environment_batch_decorator(environment_batch& worlds) noexcept : worlds_(&worlds) {}
+    explicit basic_environment_batch_decorator(basic_environment_batch<O>& worlds) noexcept : worlds_(&worlds) {}
     /// Decorates a batch and owns it.
-    explicit environment_batch_decorator(std::unique_ptr<environment_batch> worlds)
+    explicit basic_environment_batch_decorator(std::unique_ptr<basic_environment_batch<O>> worlds)
         : owned_(std::move(worlds)), worlds_(owned_.get()) {
         require(worlds_ != nullptr, "environment_batch_decorator: there is no batch to decorate");
     }
 
-    [[nodiscard]] environment_batch& worlds() noexcept { return *worlds_; }
-    [[nodiscard]] environment_batch const& worlds() const noexcept { return *worlds_; }
+    [[nodiscard]] basic_environment_batch<O>& worlds() noexcept { return *worlds_; }
+    [[nodiscard]] basic_environment_batch<O> const& worlds() const noexcept { return *worlds_; }
 
     [[nodiscard]] std::size_t size() const noexcept override { return worlds_->size(); }
     [[nodiscard]] std::size_t observation_size() const noexcept override { return worlds_->observation_size(); }
     [[nodiscard]] gmac::action_space const& action_space() const noexcept override { return worlds_->action_space(); }
+    [[nodiscard]] observation_history history() const noexcept override { return worlds_->history(); }
 
-    void reset(matrix_view<float> observations) override { worlds_->reset(observations); }
-    void step(matrix_view<float const> actions, step_result const& result) override { worlds_->step(actions, result); }
-    void observe(matrix_view<float> observations) const override { worlds_->observe(observations); }
+    void reset(matrix_view<O> observations) override { worlds_->reset(observations); }
+    void step(matrix_view<float const> actions, basic_step_result<O> const& result) override {
+        worlds_->step(actions, result);
+    }
+    void observe(matrix_view<O> observations) const override { worlds_->observe(observations); }
 
     [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return worlds_->finished(); }
     [[nodiscard]] bool checkpointable() const noexcept override { return worlds_->checkpointable(); }
     void persist(archive& state) override { worlds_->persist(state); }
 
 private:
-    std::unique_ptr<environment_batch> owned_;
-    environment_batch* worlds_;
+    std::unique_ptr<basic_environment_batch<O>> owned_;
+    basic_environment_batch<O>* worlds_;
 };
+using environment_batch_decorator = basic_environment_batch_decorator<float>;
 
 } // namespace gmac

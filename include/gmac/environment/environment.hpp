@@ -40,23 +40,75 @@ struct transition {
     bool truncated = false;
 };
 
+/// What an observation is made of: real numbers, or bytes such as the pixels of a screen.
+template <class O>
+concept observation_element = std::same_as<O, float> || std::same_as<O, std::uint8_t>;
+
+namespace detail {
+template <class E>
+struct observation_of {
+    using type = float;
+};
+template <class E>
+    requires requires { typename E::observation_type; }
+struct observation_of<E> {
+    using type = typename E::observation_type;
+};
+} // namespace detail
+
+/// The element type of an environment's observations: its member type `observation_type`, or float.
+template <class E>
+using observation_of = typename detail::observation_of<E>::type;
+
+/// What stands for the frames before the first one of an episode.
+enum class history_padding {
+    first, ///< the first frame, again
+    zeros
+};
+
+/// The state that a network sees: the `frames` latest observations of the episode, oldest first, the padding before
+/// them where the episode is younger. A state has frames × observation size elements.
+struct observation_history {
+    std::size_t frames = 1;
+    history_padding padding = history_padding::first;
+
+    friend bool operator==(observation_history const&, observation_history const&) = default;
+};
+
+/// An environment whose step takes this type of action: int, or std::span<float const>.
+template <class E, class Action>
+concept takes_action =
+    requires(E& world, Action action, random_stream& random, std::span<observation_of<E>> observation) {
+        { world.step(action, random, observation) } -> std::convertible_to<transition>;
+    };
+
 /// An environment is a small struct with these members. `step` takes an int for a discrete space and a
-/// std::span<float const> for a box; `reset` and `step` write the new observation. After the end of an episode the
-/// caller resets before it steps again.
+/// std::span<float const> for a box; `reset` and `step` write the new observation, as floats unless the environment
+/// declares `using observation_type = std::uint8_t`. A member `observation_history history() const` asks for states
+/// of several observations. After the end of an episode the caller resets before it steps again.
 template <class E>
 concept environment =
-    requires(E& world, E const& same, random_stream& random, std::span<float> observation) {
+    observation_element<observation_of<E>> &&
+    requires(E& world, E const& same, random_stream& random, std::span<observation_of<E>> observation) {
         { same.observation_size() } -> std::convertible_to<std::size_t>;
         { same.action_space() } -> std::convertible_to<action_space>;
         { world.reset(random, observation) } -> std::same_as<void>;
-    } &&
-    (
-        requires(E& world, random_stream& random, std::span<float> observation, int action) {
-            { world.step(action, random, observation) } -> std::convertible_to<transition>;
-        } ||
-        requires(E& world, random_stream& random, std::span<float> observation, std::span<float const> action) {
-            { world.step(action, random, observation) } -> std::convertible_to<transition>;
-        });
+    } && (takes_action<E, int> || takes_action<E, std::span<float const>>);
+
+/// An environment that asks for states of several observations.
+template <class E>
+concept environment_with_history = environment<E> && requires(E const& world) {
+    { world.history() } -> std::same_as<observation_history>;
+};
+
+/// What the environment asks for; one observation if it asks for nothing.
+template <environment E>
+[[nodiscard]] observation_history history_of(E const& world) {
+    if constexpr (environment_with_history<E>)
+        return world.history();
+    else
+        return {};
+}
 
 /// The environment's actions are numbers of a discrete space.
 template <class E>
@@ -70,14 +122,16 @@ template <class E>
 concept checkpointable_environment = environment<E> && requires(E& world, archive& state) { world.persist(state); };
 
 /// Where a batch of E environments writes what one step of all of them gave. Rows are environments.
-struct step_result {
-    matrix_view<float> observations; ///< [E, observation size] what to act on next; of the new episode after an end
-    matrix_view<float> final_observations; ///< [E, observation size] the last one of an episode that ended; other rows
-                                           ///< are left as they are; an empty view if they are not wanted
-    std::span<float> rewards;              ///< [E]
-    std::span<std::uint8_t> terminated;    ///< [E] 0 or 1
-    std::span<std::uint8_t> truncated;     ///< [E] 0 or 1; never set together with terminated
+template <observation_element O>
+struct basic_step_result {
+    matrix_view<O> observations;        ///< [E, observation size] what to act on next; of the new episode after an end
+    matrix_view<O> final_observations;  ///< [E, observation size] the last one of an episode that ended; other rows
+                                        ///< are left as they are; an empty view if they are not wanted
+    std::span<float> rewards;           ///< [E]
+    std::span<std::uint8_t> terminated; ///< [E] 0 or 1
+    std::span<std::uint8_t> truncated;  ///< [E] 0 or 1; never set together with terminated
 };
+using step_result = basic_step_result<float>;
 
 /// A finished episode: the sum of its rewards as the environment gave them, and how many steps it took.
 struct finished_episode {
@@ -88,24 +142,29 @@ struct finished_episode {
 
 /// Environments that are stepped together and start a new episode by themselves. This is all that an agent sees of
 /// them, so an agent is compiled once for all environments. Actions are [E, action size] with action size 1 for a
-/// discrete space, whose numbers are stored as floats.
-class environment_batch {
+/// discrete space, whose numbers are stored as floats. O is the element type of the observations.
+template <observation_element O>
+class basic_environment_batch {
 public:
-    virtual ~environment_batch() = default;
+    using observation_type = O;
+
+    virtual ~basic_environment_batch() = default;
 
     [[nodiscard]] virtual std::size_t size() const noexcept = 0;
     [[nodiscard]] virtual std::size_t observation_size() const noexcept = 0;
     [[nodiscard]] virtual gmac::action_space const& action_space() const noexcept = 0;
+    /// How many observations the states have that an agent shall see; a batch hands out one observation at a time.
+    [[nodiscard]] virtual observation_history history() const noexcept { return {}; }
 
     /// Starts a new episode everywhere; observations is [E, observation size].
-    virtual void reset(matrix_view<float> observations) = 0;
+    virtual void reset(matrix_view<O> observations) = 0;
     /// One step everywhere. Throws gmac::error, with the environment and the step named, for an action outside the
     /// space and for a reward or an observation that is not finite.
-    virtual void step(matrix_view<float const> actions, step_result const& result) = 0;
+    virtual void step(matrix_view<float const> actions, basic_step_result<O> const& result) = 0;
 
     /// Writes once more what the last reset or step gave to act on: what a restored run goes on from. [E, observation
     /// size]
-    virtual void observe(matrix_view<float> observations) const = 0;
+    virtual void observe(matrix_view<O> observations) const = 0;
 
     /// The episodes that ended in the last step, in the order of their environments.
     [[nodiscard]] virtual std::span<finished_episode const> finished() const noexcept = 0;
@@ -113,6 +172,13 @@ public:
     [[nodiscard]] virtual bool checkpointable() const noexcept = 0;
     virtual void persist(archive& state) = 0;
 };
+using environment_batch = basic_environment_batch<float>;
+
+/// How many elements the states have that an agent sees.
+template <observation_element O>
+[[nodiscard]] std::size_t state_size(basic_environment_batch<O> const& worlds) noexcept {
+    return worlds.history().frames * worlds.observation_size();
+}
 
 [[nodiscard]] inline std::size_t action_size(action_space const& space) noexcept {
     auto const* continuous = std::get_if<box>(&space);

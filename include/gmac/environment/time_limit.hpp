@@ -19,6 +19,8 @@ namespace gmac {
 template <environment E>
 class time_limit {
 public:
+    using observation_type = observation_of<E>;
+
     /// Throws gmac::error if `steps` is zero.
     time_limit(E world, std::size_t steps) : world_(std::move(world)), limit_(steps) {
         require(steps > 0, "time_limit: the limit is 0 steps, but must be at least 1");
@@ -26,20 +28,19 @@ public:
 
     [[nodiscard]] std::size_t observation_size() const { return world_.observation_size(); }
     [[nodiscard]] auto action_space() const { return world_.action_space(); }
+    [[nodiscard]] observation_history history() const { return history_of(world_); }
     [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
     [[nodiscard]] E& world() noexcept { return world_; }
     [[nodiscard]] E const& world() const noexcept { return world_; }
 
-    void reset(random_stream& random, std::span<float> observation) {
+    void reset(random_stream& random, std::span<observation_type> observation) {
         steps_ = 0;
         world_.reset(random, observation);
     }
 
     template <class Action>
-        requires requires(E& world, Action action, random_stream& random, std::span<float> observation) {
-            { world.step(action, random, observation) } -> std::convertible_to<transition>;
-        }
-    transition step(Action action, random_stream& random, std::span<float> observation) {
+        requires takes_action<E, Action>
+    transition step(Action action, random_stream& random, std::span<observation_type> observation) {
         transition given = world_.step(action, random, observation);
         steps_ += 1;
         given.truncated = given.truncated || steps_ >= limit_;

@@ -31,7 +31,9 @@ namespace gmac {
 /// index. After an error inside a step the batch refuses to go on until `reset`; actions are checked before any
 /// environment moves, so a refused action changes nothing. Steps do not allocate unless the environments do.
 template <environment E>
-class vector_environment final : public environment_batch {
+class vector_environment final : public basic_environment_batch<observation_of<E>> {
+    using O = observation_of<E>;
+
 public:
     /// `count` default-constructed environments. `threads` must outlive the batch; without it they run one by one.
     /// Throws gmac::error if count is zero or the environment's sizes or bounds make no sense.
@@ -57,12 +59,13 @@ public:
     [[nodiscard]] std::size_t size() const noexcept override { return slots_.size(); }
     [[nodiscard]] std::size_t observation_size() const noexcept override { return observation_size_; }
     [[nodiscard]] gmac::action_space const& action_space() const noexcept override { return space_; }
+    [[nodiscard]] observation_history history() const noexcept override { return history_; }
 
     /// One of the environments, to look at or to draw.
     [[nodiscard]] E& operator[](std::size_t i) noexcept { return slots_[i].world; }
     [[nodiscard]] E const& operator[](std::size_t i) const noexcept { return slots_[i].world; }
 
-    void reset(matrix_view<float> observations) override {
+    void reset(matrix_view<O> observations) override {
         require_shape(observations, size(), observation_size_, "observations", "vector_environment::reset");
         needs_reset_ = true;
         finished_.clear();
@@ -75,7 +78,7 @@ public:
         needs_reset_ = false;
     }
 
-    void step(matrix_view<float const> actions, step_result const& result) override {
+    void step(matrix_view<float const> actions, basic_step_result<O> const& result) override {
         require(!needs_reset_, "vector_environment::step: reset has to be called first{}",
                 started_ ? ", since the last step failed or the episodes could not be restored" : "");
         detail::check_step_shapes(actions, result, size(), observation_size_, action_size(space_),
@@ -92,7 +95,7 @@ public:
         }
     }
 
-    void observe(matrix_view<float> observations) const override {
+    void observe(matrix_view<O> observations) const override {
         require_shape(observations, size(), observation_size_, "observations", "vector_environment::observe");
         for (std::size_t i = 0; i < size(); ++i)
             write(i, observations);
@@ -116,7 +119,7 @@ public:
         if (restorable == 0)
             return;
         persist_episodes(state);
-        state("observations", std::span<float>(observations_), size(), observation_size_);
+        state("observations", std::span<O>(observations_), size(), observation_size_);
         if constexpr (checkpointable_environment<E>) {
             for (std::size_t i = 0; i < size(); ++i)
                 state.inside(std::to_string(i), [&] { slots_[i].world.persist(state); });
@@ -127,14 +130,8 @@ public:
     }
 
 private:
-    static constexpr bool takes_int =
-        requires(E& world, random_stream& random, std::span<float> observation, int action) {
-            { world.step(action, random, observation) } -> std::convertible_to<transition>;
-        };
-    static constexpr bool takes_span =
-        requires(E& world, random_stream& random, std::span<float> observation, std::span<float const> action) {
-            { world.step(action, random, observation) } -> std::convertible_to<transition>;
-        };
+    static constexpr bool takes_int = takes_action<E, int>;
+    static constexpr bool takes_span = takes_action<E, std::span<float const>>;
 
     /// An environment and what belongs to it alone, on cache lines that no other thread writes.
     struct alignas(64) slot {
@@ -155,18 +152,21 @@ private:
     void check_spaces() {
         space_ = slots_.front().world.action_space();
         observation_size_ = slots_.front().world.observation_size();
+        history_ = history_of(slots_.front().world);
         detail::check_space(space_, observation_size_);
+        require(history_.frames > 0,
+                "vector_environment: the environment's history has 0 frames, but must have at least 1");
         bool const is_discrete = std::holds_alternative<discrete>(space_);
         require(is_discrete ? takes_int : takes_span,
                 "vector_environment: the environment's action space is {}, but its step takes {}",
                 is_discrete ? "discrete" : "a box", is_discrete ? "no int" : "no std::span<float const>");
         for (std::size_t i = 1; i < size(); ++i) {
             E const& world = slots_[i].world;
-            require(
-                world.observation_size() == observation_size_ &&
-                    detail::same_space(gmac::action_space(world.action_space()), space_),
-                "vector_environment: environment {} has another observation size or action space than environment 0",
-                i);
+            require(world.observation_size() == observation_size_ && history_of(world) == history_ &&
+                        detail::same_space(gmac::action_space(world.action_space()), space_),
+                    "vector_environment: environment {} has another observation size, history or action space than "
+                    "environment 0",
+                    i);
         }
     }
 
@@ -180,12 +180,13 @@ private:
         }
     }
 
-    [[nodiscard]] std::span<float> observation(std::size_t i) noexcept {
+    [[nodiscard]] std::span<O> observation(std::size_t i) noexcept {
         return std::span(observations_).subspan(i * observation_size_, observation_size_);
     }
 
-    void write(std::size_t i, matrix_view<float> const& to) const noexcept {
-        detail::copy_row(std::span(observations_).subspan(i * observation_size_, observation_size_), to.row(i));
+    void write(std::size_t i, matrix_view<O> const& to) const noexcept {
+        detail::copy_row(std::span<O const>(observations_).subspan(i * observation_size_, observation_size_),
+                         to.row(i));
     }
 
     /// Checks all actions and copies them, so that the caller's memory may be anything, even the observations'.
@@ -222,7 +223,7 @@ private:
         own.fault.check_observation(observation(i), 0);
     }
 
-    void advance(std::size_t i, step_result const& result) {
+    void advance(std::size_t i, basic_step_result<O> const& result) {
         slot& own = slots_[i];
         transition const given = act(i);
         own.length += 1;
@@ -285,8 +286,9 @@ private:
     gmac::action_space space_;
     std::size_t observation_size_ = 0;
     executor* executor_ = nullptr;
-    std::vector<float> observations_; // [E, observation size]
-    std::vector<float> actions_;      // [E, action size]
+    observation_history history_;
+    std::vector<O> observations_; // [E, observation size]
+    std::vector<float> actions_;  // [E, action size]
     std::vector<finished_episode> finished_;
     bool needs_reset_ = true;
     bool started_ = false;
