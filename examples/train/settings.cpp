@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -101,6 +103,18 @@ settings fast(std::string_view robot) {
     return s;
 }
 
+/// JSON has no infinity: a string stands for it.
+nlohmann::ordered_json optional_number(std::optional<double> const& number) {
+    return !number               ? nlohmann::ordered_json(nullptr)
+           : std::isinf(*number) ? "infinity"
+                                 : nlohmann::ordered_json(*number);
+}
+std::optional<double> optional_number(nlohmann::ordered_json const& json) {
+    if (json == "infinity")
+        return std::numeric_limits<double>::infinity();
+    return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
 } // namespace
 
 std::span<std::string_view const> environment_names() {
@@ -137,7 +151,7 @@ nlohmann::ordered_json to_json(settings all) {
     all.describe([&](auto const&, std::string const& name, auto const& field, auto const&) {
         using field_type = std::remove_cvref_t<decltype(field)>;
         if constexpr (std::same_as<field_type, std::optional<double>>)
-            json[name] = field ? nlohmann::ordered_json(*field) : nlohmann::ordered_json(nullptr);
+            json[name] = optional_number(field);
         else
             json[name] = field;
     });
@@ -156,7 +170,7 @@ settings from_json(nlohmann::ordered_json const& json) {
             known.push_back(name);
             auto const& value = json.at(name);
             if constexpr (std::same_as<field_type, std::optional<double>>)
-                field = value.is_null() ? std::nullopt : std::optional(value.template get<double>());
+                field = optional_number(value);
             else
                 field = value.template get<field_type>();
         });

@@ -178,5 +178,5 @@ TEST_CASE("options outside their range are refused by name") {
     CHECK(message([](auto& o) { o.hidden.clear(); }) ==
           "agent_options: hidden is empty, but must name the width of at least one layer");
     CHECK(message([](auto& o) { o.max_gradient_norm = -1.0; }) ==
-          "agent_options: max_gradient_norm is -1, but must be finite and positive");
+          "agent_options: max_gradient_norm is -1, but must be positive (infinity: no clipping)");
 }

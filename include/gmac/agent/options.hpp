@@ -29,7 +29,7 @@ struct agent_options {
     double clip = 0.2;    ///< of the probability ratio, and of the value where the loss clips it
     double value_coefficient = 0.5;
     double entropy_coefficient = 0.001;
-    std::optional<double> max_gradient_norm{}; ///< 5 for the mixture energy, 0.5 for the other losses
+    std::optional<double> max_gradient_norm{}; ///< 5 for the mixture energy, 0.5 for the other losses; infinity: none
     bool normalize_advantages = true;          ///< in each minibatch, by the n − 1 standard deviation
     std::size_t particles = 128;               ///< m, of SR(lambda)
     std::vector<std::size_t> hidden{256, 256, 512};
@@ -89,7 +89,9 @@ inline void validate(agent_options const& options) {
     at_least_zero("value_coefficient", options.value_coefficient);
     at_least_zero("entropy_coefficient", options.entropy_coefficient);
     if (options.max_gradient_norm)
-        above_zero("max_gradient_norm", *options.max_gradient_norm);
+        require(*options.max_gradient_norm > 0.0,
+                "agent_options: max_gradient_norm is {}, but must be positive (infinity: no clipping)",
+                *options.max_gradient_norm);
     at_least_zero("trunk_gain", options.trunk_gain);
     at_least_zero("actor_gain", options.actor_gain);
     at_least_zero("value_gain", options.value_gain);
