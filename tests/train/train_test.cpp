@@ -228,7 +228,8 @@ void check_interruptions(std::string const& what, int signal) {
     std::size_t stops = 0;
     for (bool finished = false; !finished;) {
         REQUIRE(stops < 200);
-        auto const patience = std::chrono::milliseconds(60 + random() % 300);
+        // Longer each time: on a busy machine an update may take as long as the first waits.
+        auto const patience = std::chrono::milliseconds(60 + random() % 300 + 20 * stops);
         int const status = train_until(words, signal, patience);
         finished = WIFEXITED(status) && WEXITSTATUS(status) == 0;
         if (finished)
