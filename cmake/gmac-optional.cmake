@@ -2,7 +2,7 @@
 # What only our own programs and tests use. Each is looked for once, here; a folder asks `if(TARGET …)` and leaves out
 # what it cannot build, and the summary says which Debian package would bring it.
 
-# gmac_optional(<name> <found> <Debian package> <what is switched off without it>)
+# gmac_optional(<name> <found> <Debian package, or how else to get it> <what is switched off without it>)
 function(gmac_optional name found package purpose)
     if(NOT found)
         set_property(GLOBAL APPEND PROPERTY gmac_missing "${name}|${package}|${purpose}")
@@ -48,6 +48,18 @@ function(gmac_find_headers target header)
     endif()
 endfunction()
 
+# The Arcade Learning Environment as ale::emulator. Its own targets give the folder of its headers, but these include
+# each other as "ale/…", from the folder above.
+macro(gmac_find_ale)
+    find_package(ale CONFIG QUIET GLOBAL)
+    if(TARGET ale::ale-lib)
+        add_library(ale::emulator INTERFACE IMPORTED GLOBAL)
+        target_link_libraries(ale::emulator INTERFACE ale::ale-lib)
+        get_target_property(gmac_ale_folder ale::ale-lib INTERFACE_INCLUDE_DIRECTORIES)
+        target_include_directories(ale::emulator INTERFACE "${gmac_ale_folder}/..")
+    endif()
+endmacro()
+
 gmac_optional_target(gmac::tbb libtbb-dev "stepping environments on several threads, gmac-train")
 gmac_optional_target(gmac::checkpoint "nlohmann-json3-dev libboost-dev" "checkpoints, gmac-train")
 
@@ -58,6 +70,8 @@ if(GMAC_BUILD_EXAMPLES)
     gmac_optional_target(bullet::float64 libbullet-dev "the Bullet robots")
     gmac_find_headers(protozero::protozero protozero/pbf_writer.hpp)
     gmac_optional_target(protozero::protozero libprotozero-dev "TensorBoard files, gmac-train")
+    gmac_find_ale()
+    gmac_optional_target(ale::emulator "not in Debian: see docs/ale.md" "Atari games in gmac-train")
     find_program(GMAC_GNUPLOT gnuplot)
     mark_as_advanced(GMAC_GNUPLOT)
     gmac_optional(gnuplot "${GMAC_GNUPLOT}" gnuplot-nox "pictures after a training run")
