@@ -149,7 +149,7 @@ void arcade::persist(archive& state) {
         bytes.resize(text.size());
         std::memcpy(bytes.data(), text.data(), text.size());
     }
-    state("emulator", bytes);
+    state("state", bytes);
     if (state.loading())
         machine_->interface.restoreSystemState(
             ::ale::ALEState(std::string(reinterpret_cast<char const*>(bytes.data()), bytes.size())));

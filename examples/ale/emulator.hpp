@@ -62,7 +62,9 @@ public:
         double const reward = machine_.act(action);
         return {.reward = reward, .terminated = machine_.game_over(), .truncated = false};
     }
-    void persist(archive& state) { machine_.persist(state); }
+    void persist(archive& state) {
+        state.inside("emulator", [&] { machine_.persist(state); });
+    }
 
 private:
     E machine_;

@@ -11,6 +11,8 @@
 #include <gmac/environment/vector_environment.hpp>
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -315,6 +317,45 @@ TEST_CASE("reset and step allocate nothing after construction") {
     CHECK(ends > 100);
     // The counter counts.
     CHECK(gmac::testing::allocations_during([&] { b.rewards.assign(1000, 0.0f); }) >= 1);
+}
+
+/// Two of counting's episodes make a game.
+struct two_part_game : counting {
+    double sum = 0.0;
+    std::size_t steps_of_both = 0;
+    std::optional<gmac::finished_episode> done{};
+
+    gmac::transition step(int action, gmac::random_stream& random, std::span<float> observation) {
+        auto const given = counting::step(action, random, observation);
+        sum += given.reward;
+        ++steps_of_both;
+        if ((given.terminated || given.truncated) && episode % 2 == 0) {
+            done = gmac::finished_episode{.reward_sum = sum, .length = steps_of_both};
+            sum = 0.0;
+            steps_of_both = 0;
+        }
+        return given;
+    }
+    std::optional<gmac::finished_episode> take_finished() { return std::exchange(done, std::nullopt); }
+};
+
+TEST_CASE("an environment that scores whole games is believed: its parts are not reported") {
+    vector_environment batch(2, 1, [](std::size_t i) { return two_part_game{{.first_episode = i}}; });
+    buffers b(batch);
+    batch.reset(b.observation_view());
+    std::vector<gmac::finished_episode> finished;
+    for (int step = 1; step <= 7; ++step) {
+        b.step(batch);
+        finished.insert(finished.end(), batch.finished().begin(), batch.finished().end());
+    }
+    // Environment 1 begins with episode 2, which ends a game after four steps; environment 0 needs three and four.
+    REQUIRE(finished.size() == 2);
+    CHECK(finished[0].environment == 1);
+    CHECK(finished[0].length == 4);
+    CHECK(finished[0].reward_sum == 21.0 + 22.0 + 23.0 + 24.0);
+    CHECK(finished[1].environment == 0);
+    CHECK(finished[1].length == 7);
+    CHECK(finished[1].reward_sum == 11.0 + 12.0 + 13.0 + 21.0 + 22.0 + 23.0 + 24.0);
 }
 
 TEST_CASE("clipped rewards are clipped for the agent and whole in the reports") {

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -138,6 +139,13 @@ struct finished_episode {
     double reward_sum = 0.0;
     std::size_t length = 0;
     std::size_t environment = 0;
+};
+
+/// An environment whose episodes are only parts of what counts, such as the lives of a game: after every step it is asked
+/// for the whole game that was finished since, and `finished` of a batch reports these instead of episodes.
+template <class E>
+concept scored_environment = environment<E> && requires(E& world) {
+    { world.take_finished() } -> std::same_as<std::optional<finished_episode>>;
 };
 
 /// Environments that are stepped together and start a new episode by themselves. This is all that an agent sees of

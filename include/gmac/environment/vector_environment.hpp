@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -90,8 +91,8 @@ public:
         raise_first_fault();
         needs_reset_ = false;
         for (std::size_t i = 0; i < size(); ++i) {
-            if (slots_[i].ended)
-                finished_.push_back({slots_[i].ended_sum, slots_[i].ended_length, i});
+            if (auto const& episode = slots_[i].finished)
+                finished_.push_back({episode->reward_sum, episode->length, i});
         }
     }
 
@@ -143,9 +144,7 @@ private:
         random_stream random;
         double reward_sum = 0.0;
         std::uint64_t length = 0;
-        double ended_sum = 0.0;
-        std::uint64_t ended_length = 0;
-        bool ended = false;
+        std::optional<finished_episode> finished; // in the last step
         detail::environment_fault fault;
     };
 
@@ -230,17 +229,18 @@ private:
         own.reward_sum += given.reward;
         own.fault.check_reward(given.reward, own.length);
         own.fault.check_observation(observation(i), own.length);
-        own.ended = given.terminated || given.truncated;
+        own.finished.reset();
         result.rewards[i] = static_cast<float>(given.reward);
         result.terminated[i] = given.terminated ? 1 : 0;
         result.truncated[i] = given.truncated && !given.terminated ? 1 : 0;
-        if (own.ended) {
+        if (given.terminated || given.truncated) {
             if (!result.final_observations.empty())
                 write(i, result.final_observations);
-            own.ended_sum = own.reward_sum;
-            own.ended_length = own.length;
+            own.finished = {own.reward_sum, static_cast<std::size_t>(own.length), i};
             begin_episode(i);
         }
+        if constexpr (scored_environment<E>)
+            own.finished = own.world.take_finished();
         write(i, result.observations);
     }
 
