@@ -4,7 +4,10 @@
 // Networks over one flat parameter buffer, and their optimisers.
 #include <gmac/nn/activation.hpp>
 #include <gmac/nn/adam.hpp>
+#include <gmac/nn/atari_trunk.hpp>
 #include <gmac/nn/backend.hpp>
+#include <gmac/nn/conv2d.hpp>
+#include <gmac/nn/convolution.hpp>
 #include <gmac/nn/cosine_embedding.hpp>
 #include <gmac/nn/gradient_norm.hpp>
 #include <gmac/nn/implicit_quantile.hpp>
@@ -15,5 +18,6 @@
 #include <gmac/nn/optimizer.hpp>
 #include <gmac/nn/overlap.hpp>
 #include <gmac/nn/packs.hpp>
+#include <gmac/nn/pixels.hpp>
 #include <gmac/nn/rmsprop.hpp>
 #include <gmac/nn/sequential.hpp>

@@ -6,6 +6,8 @@
 #include <gmac/environment/clipped_rewards.hpp>
 #include <gmac/environment/time_limit.hpp>
 #include <gmac/environment/vector_environment.hpp>
+#include <gmac/nn/conv2d.hpp>
+#include <gmac/nn/sequential.hpp>
 
 #include "agent/frames.hpp"
 #include "agent/worlds.hpp"
@@ -27,9 +29,15 @@ using gmac::testing::screens;
 using bytes = std::vector<std::uint8_t>;
 using screen_worlds = gmac::vector_environment<screens>;
 using backend = gmac::backends::simd<float>;
-using trunk = gmac::testing::byte_mlp<backend>;
+using trunk = gmac::nn::sequential<gmac::nn::conv2d<backend, std::uint8_t>, gmac::nn::linear<backend>>;
 using byte_agent = gmac::agents::gmac<gmac::actors::categorical, backend, trunk>;
 using byte_ppo = gmac::agents::ppo<gmac::actors::categorical, backend, trunk>;
+
+/// Filters of single pixels, over all frames of the state.
+trunk trunk_for(std::size_t frames, std::size_t filters) {
+    return trunk({{1, 5, frames}, filters, {.kernel = 1, .layout = gmac::nn::image_layout::channels_first}},
+                 {5 * filters, 8, {.function = gmac::nn::activation::relu}});
+}
 
 screen_worlds worlds_with(observation_history history, std::size_t count, std::uint64_t seed,
                           gmac::executor* tasks = nullptr) {
@@ -147,7 +155,7 @@ std::vector<float> parameters_of(auto const& agent) {
 template <class Agent>
 void check_resume(observation_history history) {
     auto worlds = worlds_with(history, 5, 3), others = worlds_with(history, 5, 99);
-    trunk const net(5 * history.frames, 8);
+    trunk const net = trunk_for(history.frames, 4);
     Agent agent(worlds, net, options_of_agents(), 11), resumed(others, net, options_of_agents(), 12);
     for (int i = 0; i < 3; ++i)
         static_cast<void>(agent.update());
@@ -224,7 +232,7 @@ TEST_CASE("an agent on bytes is the same for any number of threads, and allocate
     observation_history const history{4, history_padding::first};
     auto const run = [&](gmac::executor* tasks) {
         auto worlds = worlds_with(history, 40, 3, tasks);
-        byte_agent agent(worlds, trunk(20, 8), options_of_agents(), 11, tasks);
+        byte_agent agent(worlds, trunk_for(4, 4), options_of_agents(), 11, tasks);
         std::vector<float> result{static_cast<float>(agent.update().value_loss)};
         if (tasks == nullptr)
             CHECK(gmac::testing::allocations_during([&] { static_cast<void>(agent.update()); }) == 0);
@@ -249,7 +257,7 @@ TEST_CASE("an agent learns what only the older observations tell") {
     options.epochs = 8;
     options.learning_rate = 1e-2;
     options.discount = 0.0;
-    byte_ppo agent(worlds, trunk(15, 32), options, 1);
+    byte_ppo agent(worlds, trunk_for(3, 8), options, 1);
     agent.train({.frames = 60'000});
     auto const fresh_return = [&](auto& policy) {
         auto fresh = worlds_with(history, 200, 77);
@@ -259,7 +267,7 @@ TEST_CASE("an agent learns what only the older observations tell") {
         return sum;
     };
     auto learned = agent.policy(200);
-    byte_ppo const untrained(worlds, trunk(15, 32), options, 2);
+    byte_ppo const untrained(worlds, trunk_for(3, 8), options, 2);
     auto ignorant = untrained.policy(200);
     // By chance half of the steps are rewarded, at best all.
     CHECK(fresh_return(learned) > 1.6 * fresh_return(ignorant));
@@ -311,6 +319,6 @@ TEST_CASE("histories and trunks that do not fit are refused") {
           "environment 0");
     CHECK(message([] {
               auto worlds = worlds_with({4, history_padding::first}, 2, 1);
-              byte_ppo const agent(worlds, trunk(5, 8), options_of_agents());
+              byte_ppo const agent(worlds, trunk_for(1, 4), options_of_agents());
           }) == "actor_critic: the trunk takes 5 inputs, but a state has 20 elements (4 observations of 5)");
 }

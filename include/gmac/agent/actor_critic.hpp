@@ -62,7 +62,7 @@ public:
     using loss_type = Loss;
     using network_type = actor_critic_networks<Actor, Head, Backend, Trunk>;
     using value_net = typename network_type::value_net;
-    /// Element type of the observations: what the trunk reads if it declares an `input_type`, or else float.
+    /// Element type of the observations: bytes if the trunk reads bytes, or else float.
     using observation_type = typename network_type::observation_type;
     using environments = basic_environment_batch<observation_type>;
 

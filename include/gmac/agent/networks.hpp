@@ -8,34 +8,22 @@
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/nn/linear.hpp>
+#include <gmac/nn/module.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace gmac {
-
-namespace detail {
-template <class Trunk>
-inline constexpr bool declares_input = requires { typename Trunk::input_type; };
-
-template <class Trunk, class Otherwise>
-struct input_of {
-    using type = Otherwise;
-};
-template <class Trunk, class Otherwise>
-    requires declares_input<Trunk>
-struct input_of<Trunk, Otherwise> {
-    using type = typename Trunk::input_type;
-};
-} // namespace detail
 
 /// Actor and critic: one trunk for both or one each, a linear layer for the actor, and the head's network. Their
 /// parameters lie one after the other in a flat range of the caller's: trunk, actor, the actor's free parameters, the
@@ -45,12 +33,9 @@ class actor_critic_networks {
 public:
     using scalar = typename Backend::scalar;
     using value_net = value_network<Head, Backend>;
-    /// What the trunk reads: its member type `input_type`, or the scalar type.
-    using input_type = typename detail::input_of<Trunk, scalar>::type;
-    /// What the environments give: the same, or floats.
-    using observation_type = typename detail::input_of<Trunk, float>::type;
-    static_assert(observation_element<observation_type>,
-                  "the input_type of a trunk must be float or std::uint8_t, as observations are");
+    /// What the trunk reads, and what the environments give: bytes if the trunk reads bytes, or else floats.
+    using input_type = nn::input_of<Trunk, scalar>;
+    using observation_type = std::conditional_t<std::same_as<input_type, std::uint8_t>, std::uint8_t, float>;
 
     /// Memory for the passes of one thread over up to `rows` states.
     struct workspace {

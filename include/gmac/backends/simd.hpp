@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/backends/convolution.hpp>
 #include <gmac/backends/maps.hpp>
 #include <gmac/backends/product.hpp>
 #include <gmac/core/lanes.hpp>
@@ -25,6 +26,8 @@ namespace gmac::backends {
 template <std::floating_point T>
 struct simd : maps<T> {
     using scalar = T;
+    /// Convolutions of its own, see nn::convolution_of.
+    using convolution = detail::direct_convolution<lanes::widest<T>>;
 
     /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is nn::transposed(view).
     static void product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {

@@ -19,11 +19,26 @@ namespace detail {
 struct describe_nothing {
     void operator()(std::string_view, std::size_t, std::size_t, std::size_t) const noexcept {}
 };
+
+template <class M, class T>
+struct input_of {
+    using type = T;
+};
+template <class M, class T>
+    requires requires { typename M::input_type; }
+struct input_of<M, T> {
+    using type = typename M::input_type;
+};
 } // namespace detail
+
+/// The element type of a module's input: its member type `input_type`, or its scalar type T.
+template <class M, class T>
+using input_of = typename detail::input_of<M, T>::type;
 
 /// What an agent needs of a network with scalar type T.
 ///
 /// - `inputs()`, `outputs()`: columns of the input and of the output; one state a row.
+/// - `input_type`: the element type of the input, if it is not T: std::uint8_t for a network that sees screens.
 /// - `parameter_count()`: size of the flat ranges of parameters and of gradients.
 /// - `initialize(parameters, stream)`: writes the start values.
 /// - `make_tape(rows)`: memory for batches of up to `rows` rows.
@@ -34,18 +49,18 @@ struct describe_nothing {
 ///   `input_gradient` [rows, inputs()] unless it is an empty view. May be called more than once for one forward pass.
 /// - `describe(visit)`: visit(name, offset, rows, cols) for each parameter tensor, row-major in the flat range.
 template <class M, class T>
-concept module =
-    requires(M const m, std::span<T> parameters, std::span<T const> constant_parameters, matrix_view<T const> input,
-             matrix_view<T> input_gradient, typename M::tape& tape, random_stream& stream) {
-        { m.inputs() } -> std::convertible_to<std::size_t>;
-        { m.outputs() } -> std::convertible_to<std::size_t>;
-        { m.parameter_count() } -> std::convertible_to<std::size_t>;
-        m.initialize(parameters, stream);
-        { m.make_tape(std::size_t{}) } -> std::same_as<typename M::tape>;
-        { m.forward(constant_parameters, input, tape) } -> std::same_as<matrix_view<T const>>;
-        m.backward(constant_parameters, input, tape, input, parameters, input_gradient);
-        m.describe(detail::describe_nothing{});
-    };
+concept module = requires(M const m, std::span<T> parameters, std::span<T const> constant_parameters,
+                          matrix_view<T const> output_gradient, matrix_view<input_of<M, T> const> module_input,
+                          matrix_view<T> input_gradient, typename M::tape& tape, random_stream& stream) {
+    { m.inputs() } -> std::convertible_to<std::size_t>;
+    { m.outputs() } -> std::convertible_to<std::size_t>;
+    { m.parameter_count() } -> std::convertible_to<std::size_t>;
+    m.initialize(parameters, stream);
+    { m.make_tape(std::size_t{}) } -> std::same_as<typename M::tape>;
+    { m.forward(constant_parameters, module_input, tape) } -> std::same_as<matrix_view<T const>>;
+    m.backward(constant_parameters, module_input, tape, output_gradient, parameters, input_gradient);
+    m.describe(detail::describe_nothing{});
+};
 
 /// The same elements with rows and columns exchanged; no copy is made.
 template <class T>

@@ -26,6 +26,7 @@ template <class First, class... Rest>
 class sequential {
 public:
     using scalar = typename First::scalar;
+    using input_type = input_of<First, scalar>;
     static constexpr std::size_t size = 1 + sizeof...(Rest);
 
     /// Movable only: it remembers views into itself.
@@ -87,17 +88,16 @@ public:
         return t;
     }
 
-    matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> input,
+    matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<input_type const> input,
                                       tape& t) const {
         require_parameters(parameters.size(), "sequential::forward");
         for_each_module([&](auto i, auto const& m) {
-            input = m.forward(part<i>(parameters), input, std::get<i>(t.tapes));
-            t.outputs[i] = input;
+            t.outputs[i] = m.forward(part<i>(parameters), input_of_module<i>(input, t), std::get<i>(t.tapes));
         });
-        return input;
+        return t.outputs[size - 1];
     }
 
-    void backward(std::span<scalar const> parameters, matrix_view<scalar const> input, tape& t,
+    void backward(std::span<scalar const> parameters, matrix_view<input_type const> input, tape& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> input_gradient) const {
         require_parameters(parameters.size(), "sequential::backward");
@@ -109,12 +109,9 @@ public:
             constexpr std::size_t i = size - 1 - reversed;
             auto const& m = std::get<i>(modules_);
             matrix_view<scalar> gradient = input_gradient;
-            matrix_view<scalar const> module_input = input;
-            if constexpr (i > 0) {
+            if constexpr (i > 0)
                 gradient = matrix_view<scalar>(t.gradients[i].data(), input.rows(), m.inputs());
-                module_input = t.outputs[i - 1];
-            }
-            m.backward(part<i>(parameters), module_input, std::get<i>(t.tapes), output_gradient,
+            m.backward(part<i>(parameters), input_of_module<i>(input, t), std::get<i>(t.tapes), output_gradient,
                        part<i>(parameter_gradient), gradient);
             output_gradient = gradient;
         });
@@ -126,6 +123,13 @@ private:
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (f(std::integral_constant<std::size_t, I>{}, std::get<I>(modules_)), ...);
         }(std::make_index_sequence<size>{});
+    }
+    template <std::size_t I>
+    [[nodiscard]] static auto input_of_module(matrix_view<input_type const> const& input, tape const& t) noexcept {
+        if constexpr (I == 0)
+            return input;
+        else
+            return t.outputs[I - 1];
     }
     template <std::size_t I, class T>
     [[nodiscard]] std::span<T> part(std::span<T> all) const noexcept {
