@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace gmac::examples::train {
@@ -162,6 +163,10 @@ command_line parse(int argc, char const* const* argv) {
         asked.settings.algorithm = chosen.algorithm;
     require_known("algorithm", asked.settings.algorithm, algorithm_names());
     require(asked.settings.environments > 0, "--envs is 0, but there must be at least one environment");
+    for (auto const& [name, size] : {std::pair("quantile-samples", asked.settings.quantile_samples),
+                                     std::pair("quantile-embedding", asked.settings.quantile_embedding),
+                                     std::pair("quantile-hidden", asked.settings.quantile_hidden)})
+        require(size > 0, "--{} is 0, but must be at least 1", name);
     validate(asked.settings.agent);
     if (asked.out.empty()) {
         std::string name = asked.settings.environment;

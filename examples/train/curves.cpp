@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-curves: one picture and one table of several runs of gmac-train.
-#include "output/learning_curve.hpp"
+#include "output/learning_figure.hpp"
 #include "output/metrics_table.hpp"
 
 #include <gmac/agent/files.hpp>
@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -37,13 +38,26 @@ struct line {
     double evaluation = std::nan("");
 };
 
-/// Adds the run in `folder` to the picture and returns its line of the table.
-line add_run(fs::path const& folder, train::learning_curve& picture) {
+/// The panel of the environment, which is added if it is the first run on it.
+train::learning_curve& panel_of(train::learning_figure& figure, std::string const& environment) {
+    for (auto& panel : figure.panels)
+        if (panel.title == environment)
+            return panel;
+    train::learning_curve panel{.title = environment, .runs = {}};
+    if (environment == "bullet/hopper")
+        panel.references = {{1010.0, "standing still"}, {1500.0, "hopping"}};
+    figure.panels.push_back(std::move(panel));
+    return figure.panels.back();
+}
+
+/// Adds the run in `folder` to the figure and returns its line of the table.
+line add_run(fs::path const& folder, train::learning_figure& figure) {
     auto const config = read_json(folder / "config.json");
     auto const table = train::read_csv(folder / "metrics.csv");
     auto const& returns = table.column("mean_return");
     line result{.environment = config.at("env"), .algorithm = config.at("algorithm"), .seed = config.at("seed")};
-    picture.runs.push_back({.method = result.algorithm, .frames = table.column("frames"), .mean_returns = returns});
+    panel_of(figure, result.environment)
+        .runs.push_back({.method = result.algorithm, .frames = table.column("frames"), .mean_returns = returns});
     result.best = -HUGE_VAL;
     for (double const value : returns)
         if (value > result.best)
@@ -64,8 +78,8 @@ int run(int argc, char** argv) {
     std::vector<std::string> folders;
     std::string out, title;
     CLI::App app(
-        "gmac-curves draws the learning curves of several runs of gmac-train, one colour an algorithm with its mean "
-        "and spread, and prints a table of them.");
+        "gmac-curves draws the learning curves of several runs of gmac-train, a panel an environment and one colour an "
+        "algorithm with its mean and spread over the runs, and prints a table of them.");
     app.add_option("runs", folders, "folders that gmac-train has written")->required();
     app.add_option("--out", out, "picture without its ending: .png and .svg are written; without it only the table");
     app.add_option("--title", title, "of the picture; by default the environment");
@@ -74,24 +88,25 @@ int run(int argc, char** argv) {
     } catch (CLI::ParseError const& end) {
         return app.exit(end);
     }
-    train::learning_curve picture;
+    train::learning_figure figure;
     fmt::print(
-        "| algorithm | seed | best mean of 100 | last mean of 100 | evaluation | seconds | frames/s |\n"
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-    std::string environment;
+        "| environment | algorithm | seed | best mean of 100 | last mean of 100 | evaluation | seconds | frames/s |\n"
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (std::string const& folder : folders) {
-        line const one = add_run(folder, picture);
-        gmac::require(environment.empty() || environment == one.environment,
-                      "{} is a run on {}, but the first one is on {}", folder, one.environment, environment);
-        environment = one.environment;
-        fmt::print("| {} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.0f} |\n", one.algorithm, one.seed, one.best,
-                   one.last, one.evaluation, one.seconds, one.frames / one.seconds);
+        line const one = add_run(folder, figure);
+        fmt::print("| {} | {} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.0f} |\n", one.environment,
+                   one.algorithm, one.seed, one.best, one.last, one.evaluation, one.seconds, one.frames / one.seconds);
     }
-    if (environment == "bullet/hopper")
-        picture.references = {{1010.0, "standing still"}, {1500.0, "hopping"}};
-    picture.title = title.empty() ? environment : title;
-    if (!out.empty())
-        train::plot_learning_curve(out, picture);
+    if (out.empty())
+        return 0;
+    if (figure.panels.size() == 1) {
+        auto& only = figure.panels.front();
+        only.title = title.empty() ? only.title : title;
+        train::plot_learning_curve(out, only);
+    } else {
+        figure.title = title.empty() ? "Learning curves" : title;
+        train::plot_learning_figure(out, figure);
+    }
     return 0;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "environments.hpp"
 
-#include "settings.hpp"
-
 #include <gmac/core/error.hpp>
 #include <gmac/environment/vector_environment.hpp>
 

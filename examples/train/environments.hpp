@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "settings.hpp"
+
 #include <gmac/core/executor.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/normalized.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,5 +18,18 @@ namespace gmac::examples::train {
 /// was built without the library that the environment needs.
 [[nodiscard]] std::unique_ptr<environment_batch> make_environments(std::string const& name, std::size_t count,
                                                                    std::uint64_t seed, executor& tasks);
+
+/// What the settings ask of normalized_environments.
+[[nodiscard]] inline normalization normalization_of(settings const& settings) {
+    return {.observations = settings.normalize_observations,
+            .rewards = settings.normalize_rewards,
+            .discount = settings.agent.discount};
+}
+
+/// The environments' own reward units in one unit of a normalised reward, and so of a predicted value.
+[[nodiscard]] inline double reward_scale(normalized_environments const& worlds) noexcept {
+    auto const& options = worlds.options();
+    return options.rewards ? 1.0 / worlds.return_statistics().scale(0, options.epsilon) : 1.0;
+}
 
 } // namespace gmac::examples::train

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "output/value_densities.hpp"
 #include "trainer.hpp"
 
 #include <gmac/environment/environment.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -14,33 +18,65 @@ namespace gmac::examples::train {
 
 /// One episode: what was seen before each step, and what each step gave.
 struct episode {
-    std::vector<std::vector<float>> observations;
+    std::vector<std::vector<float>> observations; ///< one more than there are steps
     std::vector<double> rewards;
+    bool terminated = false; ///< else it would have gone on
 
-    /// The discounted return from each step on, up to the last reward.
-    [[nodiscard]] std::vector<double> returns(double discount) const {
+    /// The discounted return from each step on; `after` is the value of what comes after an episode that was cut.
+    [[nodiscard]] std::vector<double> returns(double discount, double after) const {
         std::vector<double> result(rewards.size());
-        double sum = 0.0;
+        double sum = terminated ? 0.0 : after;
         for (std::size_t t = rewards.size(); t-- > 0;)
             result[t] = sum = rewards[t] + discount * sum;
         return result;
     }
 };
 
-/// Plays one episode of a batch of one environment with the most likely actions.
-[[nodiscard]] inline episode play_episode(trainer& agent, environment_batch& world) {
-    std::vector<float> observation(world.observation_size()), action(action_size(world.action_space())), reward(1);
+/// Plays one episode of a batch of one environment with the most likely actions, or the first `most_steps` steps of it.
+/// `before_step` is called when the environment is in the state that the last observation is of.
+[[nodiscard]] inline episode play_episode(
+    trainer& agent, environment_batch& world, std::size_t most_steps = (std::numeric_limits<std::size_t>::max)(),
+    std::function<void()> const& before_step = [] {}) {
+    std::vector<float> observation(world.observation_size()), last(observation), reward(1);
+    std::vector<float> action(action_size(world.action_space()));
     std::vector<std::uint8_t> terminated(1), truncated(1);
-    matrix_view<float> const row(observation.data(), 1, observation.size());
+    auto const row = [](auto& values) { return matrix_view<float>(values.data(), 1, values.size()); };
     episode played;
-    world.reset(row);
-    do {
-        played.observations.push_back(observation);
+    world.reset(row(observation));
+    played.observations.push_back(observation);
+    while (played.rewards.size() < most_steps && !terminated[0] && !truncated[0]) {
+        before_step();
         agent.act(observation, action);
-        world.step(matrix_view<float const>(action.data(), 1, action.size()), {row, {}, reward, terminated, truncated});
+        world.step(row(action), {row(observation), row(last), reward, terminated, truncated});
         played.rewards.push_back(static_cast<double>(reward[0]));
-    } while (!terminated[0] && !truncated[0]);
+        played.observations.push_back(terminated[0] || truncated[0] ? last : observation);
+    }
+    played.terminated = terminated[0] != 0;
     return played;
+}
+
+/// The value distribution of step `step` of an episode, with what the episode brought from there on; `scale` reward
+/// units are one unit of what the agent learns.
+[[nodiscard]] inline value_panel value_at(trainer& agent, episode const& played, std::size_t step,
+                                          std::span<double const> returns, double scale) {
+    value_panel panel{.step = step, .return_to_go = scale * returns[step]};
+    auto const parts = agent.value_distribution(played.observations[step]);
+    bool const samples =
+        parts.size() > 1 && std::ranges::all_of(parts, [](auto const& part) { return part.deviation == 0.0; });
+    for (auto const& [weight, mean, deviation] : parts)
+        if (samples)
+            panel.samples.push_back(scale * mean);
+        else
+            panel.components.push_back({weight, scale * mean, scale * deviation});
+    return panel;
+}
+
+/// Returns of an episode, with the agent's own value of the last state if the episode was cut there.
+[[nodiscard]] inline std::vector<double> returns_of(trainer& agent, episode const& played, double discount) {
+    double after = 0.0;
+    for (auto const& part : agent.value_distribution(played.observations.back()))
+        after += part.weight * part.mean;
+    return played.returns(discount, after);
 }
 
 } // namespace gmac::examples::train

@@ -3,19 +3,17 @@
 
 #include "environments.hpp"
 #include "episode.hpp"
+#include "evaluate/statistics.hpp"
 #include "output/learning_curve.hpp"
 #include "output/stop_signal.hpp"
 #include "output/value_densities.hpp"
-
-#include <gmac/agent/checkpoint.hpp>
+#include "stored_run.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <csignal>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -30,21 +28,10 @@ request with_settings(request asked) {
     auto const file = asked.resume / "checkpoint.safetensors";
     // The folder is looked at first: its errors are the clearer ones.
     static_cast<void>(run_folder::resume(asked.resume));
-    auto const metadata = read_metadata(file);
-    auto const found = metadata.find("settings");
-    require(found != metadata.end(), "{} has no settings, so gmac-train did not write it", file.string());
-    auto const json = nlohmann::ordered_json::parse(found->second, nullptr, false);
-    require(!json.is_discarded(), "the settings in {} are not JSON", file.string());
-    asked.settings = from_json(json);
+    asked.settings = settings_of(read_checkpoint(file), file);
     if (asked.frames)
         asked.settings.frames = *asked.frames;
     return asked;
-}
-
-normalization normalization_of(settings const& settings) {
-    return {.observations = settings.normalize_observations,
-            .rewards = settings.normalize_rewards,
-            .discount = settings.agent.discount};
 }
 
 } // namespace
@@ -171,17 +158,19 @@ nlohmann::ordered_json session::evaluate() {
     auto const& settings = asked_.settings;
     auto played = worlds_.evaluation(
         make_environments(settings.environment, asked_.evaluation_episodes, settings.seed + 1'000'000, tasks_));
-    std::vector<double> const returns = trainer_->evaluate(played);
+    std::vector<double> returns;
+    for (finished_episode const& one : trainer_->evaluate(played))
+        returns.push_back(one.reward_sum);
     std::vector<double> sorted = returns;
     std::ranges::sort(sorted);
-    double const mean = std::accumulate(returns.begin(), returns.end(), 0.0) / static_cast<double>(returns.size());
-    double const median = 0.5 * (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]);
+    double const average = mean(returns);
+    double const median = quantile_of_sorted(sorted, 0.5);
     std::string verdict;
     if (settings.environment == "bullet/hopper")
-        verdict = mean > 1500.0 ? ": it hops" : ": it does not hop (standing still earns about 1,010)";
+        verdict = average > 1500.0 ? ": it hops" : ": it does not hop (standing still earns about 1,010)";
     fmt::print("evaluation over {} episodes: mean return {:.1f}, median {:.1f}, from {:.1f} to {:.1f}{}\n",
-               returns.size(), mean, median, sorted.front(), sorted.back(), verdict);
-    return {{"episodes", returns.size()}, {"mean", mean}, {"median", median}, {"returns", returns}};
+               returns.size(), average, median, sorted.front(), sorted.back(), verdict);
+    return {{"episodes", returns.size()}, {"mean", average}, {"median", median}, {"returns", returns}};
 }
 
 void session::draw() {
@@ -215,25 +204,15 @@ void session::draw_value_densities(std::string const& title) {
     auto const& settings = asked_.settings;
     auto world = worlds_.evaluation(make_environments(settings.environment, 1, settings.seed + 2'000'000, tasks_));
     episode const played = play_episode(*trainer_, world);
-    std::vector<double> const returns = played.returns(settings.agent.discount);
-    auto const& normal = worlds_.options();
-    double const scale = normal.rewards ? std::sqrt(worlds_.return_statistics().variance(0) + normal.epsilon) : 1.0;
+    std::vector<double> const returns = returns_of(*trainer_, played, settings.agent.discount);
+    double const scale = reward_scale(worlds_);
     value_densities picture{.title = title, .panels = {}};
     constexpr std::size_t panels = 6;
     for (std::size_t i = 0; i < panels; ++i) {
         std::size_t const step = i * played.rewards.size() / panels;
         if (i > 0 && step == picture.panels.back().step)
             continue;
-        value_panel panel{.step = step, .return_to_go = scale * returns[step]};
-        auto const parts = trainer_->value_distribution(played.observations[step]);
-        bool const samples =
-            parts.size() > 1 && std::ranges::all_of(parts, [](auto const& part) { return part.deviation == 0.0; });
-        for (auto const& [weight, mean, deviation] : parts)
-            if (samples)
-                panel.samples.push_back(scale * mean);
-            else
-                panel.components.push_back({weight, scale * mean, scale * deviation});
-        picture.panels.push_back(std::move(panel));
+        picture.panels.push_back(value_at(*trainer_, played, step, returns, scale));
     }
     plot_value_densities(folder_.value_densities(), picture);
 }

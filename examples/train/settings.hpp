@@ -27,6 +27,9 @@ struct settings {
     double initial_deviation = 1.0;        ///< otherwise
     double variance_scale = 0.05 * 0.05;   ///< of the mixture head, squared units of the (normalised) return
     double variance_floor = 1.0;
+    std::size_t quantile_samples = 64;   ///< N, fractions of the implicit quantile head
+    std::size_t quantile_embedding = 64; ///< cosines of a fraction
+    std::size_t quantile_hidden = 256;   ///< units of its hidden layer
     bool normalize_observations = false;
     bool normalize_rewards = false;
 
@@ -61,6 +64,12 @@ struct settings {
         visit("Value distribution", "particles", agent.particles, "of an SR(lambda) target");
         visit("Value distribution", "variance-scale", variance_scale, "gmac: variance = scale (softplus(x) + floor)");
         visit("Value distribution", "variance-floor", variance_floor, "gmac: see variance-scale");
+        visit("Value distribution", "quantile-samples", quantile_samples,
+              "iqac, iqac_e: fractions drawn for a state, which are its samples of the return");
+        visit("Value distribution", "quantile-embedding", quantile_embedding,
+              "iqac, iqac_e: cosines that a fraction is embedded in");
+        visit("Value distribution", "quantile-hidden", quantile_hidden,
+              "iqac, iqac_e: units between features times embedding and the quantile");
         visit("Policy", "state-dependent-deviation", state_dependent_deviation,
               "continuous actions: the deviation comes from the network, or is one free parameter an action");
         visit("Policy", "deviation-floor", deviation_floor,

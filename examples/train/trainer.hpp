@@ -27,10 +27,12 @@ public:
     virtual ~trainer() = default;
     virtual void train(train_options const& options) = 0;
     virtual void persist(archive& state) = 0;
+    /// The part of `persist` that acting needs.
+    virtual void persist_parameters(archive& state) = 0;
     [[nodiscard]] virtual std::uint64_t frames() const = 0;
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
-    /// Returns of one episode in each environment with the most likely actions.
-    [[nodiscard]] virtual std::vector<double> evaluate(environment_batch& worlds) const = 0;
+    /// One episode in each environment with the most likely actions.
+    [[nodiscard]] virtual std::vector<finished_episode> evaluate(environment_batch& worlds) const = 0;
     /// The most likely action for one observation, as an environment takes it.
     virtual void act(std::span<float const> observation, std::span<float> action) = 0;
     /// The value distribution of one observation.

@@ -27,9 +27,10 @@ public:
 
     void train(train_options const& options) override { agent_.train(options); }
     void persist(archive& state) override { agent_.persist(state); }
+    void persist_parameters(archive& state) override { agent_.persist_parameters(state); }
     [[nodiscard]] std::uint64_t frames() const override { return agent_.frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_.parameters().size(); }
-    [[nodiscard]] std::vector<double> evaluate(environment_batch& worlds) const override {
+    [[nodiscard]] std::vector<finished_episode> evaluate(environment_batch& worlds) const override {
         auto policy = agent_.policy(worlds.size());
         return gmac::evaluate(policy, worlds);
     }
@@ -79,6 +80,11 @@ private:
         if constexpr (requires { head.scale; }) {
             head.scale = settings.variance_scale;
             head.floor = settings.variance_floor;
+        }
+        if constexpr (std::same_as<head_type, heads::implicit_quantile>) {
+            head.samples_per_state = settings.quantile_samples;
+            head.embedding = settings.quantile_embedding;
+            head.hidden = settings.quantile_hidden;
         }
         return head;
     }

@@ -129,8 +129,12 @@ TEST_CASE("the agent learns to walk to the middle of a line") {
         auto policy = agent.policy(20);
         gmac::vector_environment<gmac::testing::line> fresh(20, 77);
         double mean = 0.0;
-        for (double const value : gmac::evaluate(policy, fresh))
-            mean += value / 20.0;
+        std::size_t next = 0;
+        for (gmac::finished_episode const& episode : gmac::evaluate(policy, fresh)) {
+            CHECK(episode.environment == next++);
+            CHECK(episode.length > 0);
+            mean += episode.reward_sum / 20.0;
+        }
         CHECK(mean > -4.5);
     }
 }

@@ -47,6 +47,13 @@ namespace gmac::examples::train::gnuplot {
     return std::isfinite(value) ? fmt::format("{:.9g}", value) : std::string("NaN");
 }
 
+/// 1, 2 or 5 times a power of ten, such that about `count` steps make `range`.
+[[nodiscard]] inline double tick_step(double range, double count) {
+    double const raw = range / count;
+    double const power = std::pow(10.0, std::floor(std::log10(raw)));
+    return power * (raw < 1.5 * power ? 1.0 : raw < 3.5 * power ? 2.0 : raw < 7.5 * power ? 5.0 : 10.0);
+}
+
 /// Named data inside the script: `$name << EOD … EOD`, one row a line. The columns must have one length.
 [[nodiscard]] inline std::string data_block(std::string_view name, std::span<std::vector<double> const> columns) {
     std::string text = fmt::format("${} << EOD\n", name);
@@ -110,19 +117,18 @@ struct picture {
     int height = 720;
 };
 
-/// Writes `stem`.png and `stem`.svg. Old pictures of these names are replaced once the new ones are whole.
-inline void draw(std::filesystem::path const& stem, picture const& what, char const* program = "gnuplot") {
-    struct format {
-        std::string_view ending;
-        std::string_view terminal;
-    };
-    // No enhanced text: an underscore is an underscore.
-    static constexpr std::array formats{format{".png", "pngcairo noenhanced background '#ffffff' font 'sans,13'"},
-                                        format{".svg", "svg noenhanced background '#ffffff' font 'sans,13'"}};
+/// One file of a picture, and what gnuplot shall make it with.
+struct output {
+    std::filesystem::path file;
+    std::string_view terminal;
+};
+
+/// Writes the picture to each of the files. Old ones of these names are replaced once the new ones are whole.
+inline void write(std::span<output const> outputs, picture const& what, char const* program = "gnuplot") {
     std::string script = "set encoding utf8\n" + what.data;
     std::vector<std::pair<std::filesystem::path, std::filesystem::path>> files;
-    for (auto const& [ending, terminal] : formats) {
-        files.emplace_back(stem.string() + std::string(ending) + ".partial", stem.string() + std::string(ending));
+    for (auto const& [file, terminal] : outputs) {
+        files.emplace_back(file.string() + ".partial", file);
         script += fmt::format("reset\nset terminal {} size {},{}\nset output {}\n{}\nunset output\n", terminal,
                               what.width, what.height, literal(files.back().first.string()), what.plot);
     }
@@ -140,6 +146,23 @@ inline void draw(std::filesystem::path const& stem, picture const& what, char co
         std::filesystem::rename(partial, whole, problem);
         gmac::require(!problem, "cannot write {}: {}", whole.string(), problem.message());
     }
+}
+
+/// Writes `stem`.png and `stem`.svg. No enhanced text: an underscore is an underscore.
+inline void draw(std::filesystem::path const& stem, picture const& what, char const* program = "gnuplot") {
+    std::array const outputs{output{stem.string() + ".png", "pngcairo noenhanced background '#ffffff' font 'sans,13'"},
+                             output{stem.string() + ".svg", "svg noenhanced background '#ffffff' font 'sans,13'"}};
+    write(outputs, what, program);
+}
+
+/// Writes an animated GIF that begins again at its end: every plot or multiplot of the picture is a frame, which is
+/// shown for so many hundredths of a second.
+inline void animate(std::filesystem::path const& file, picture const& what, int frame_hundredths,
+                    char const* program = "gnuplot") {
+    std::string const terminal =
+        fmt::format("gif animate delay {} loop 0 optimize noenhanced background '#ffffff' font 'sans,11'",
+                    frame_hundredths);
+    write(std::array{output{file, terminal}}, what, program);
 }
 
 /// What all pictures have in common: two axes, a faint grid, ticks outside.

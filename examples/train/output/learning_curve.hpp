@@ -135,10 +135,25 @@ inline std::size_t thin(std::vector<double>& x, std::vector<double>& y, std::siz
     return step;
 }
 
+/// The methods of the runs, in the order of their first ones.
+inline void add_methods(std::vector<std::string>& methods, learning_curve const& curve) {
+    for (auto const& run : curve.runs)
+        if (std::ranges::find(methods, run.method) == methods.end())
+            methods.push_back(run.method);
+}
+
+[[nodiscard]] inline std::string_view colour_of(std::size_t method) noexcept {
+    return gnuplot::colours[method % gnuplot::colours.size()];
+}
+
+inline constexpr std::string_view spread_legend = "thin lines: each run; band: from the lowest to the highest";
+
 /// Writes the picture's parts as they are added; the faint ones are drawn below the strong ones.
 class learning_curve_plot {
 public:
-    explicit learning_curve_plot(learning_curve const& what) : what_(what) {
+    /// The methods have their colours by their order in `methods`; names of data blocks begin with `prefix`.
+    learning_curve_plot(learning_curve const& what, std::span<std::string const> methods, std::string prefix)
+        : what_(what), prefix_(std::move(prefix)) {
         for (auto const& run : what.runs) {
             auto const where = fmt::format("learning curve, run {} of {}", &run - what.runs.data() + 1, run.method);
             gmac::require(run.frames.size() == run.mean_returns.size(), "{}: {} frames but {} mean returns", where,
@@ -147,46 +162,40 @@ public:
                           "{}: {} episode frames but {} episode returns", where, run.episode_frames.size(),
                           run.episode_returns.size());
             gmac::require(std::ranges::is_sorted(run.frames), "{}: the frames must not fall", where);
-            if (std::ranges::find(methods_, run.method) == methods_.end())
-                methods_.push_back(run.method);
             for (auto const& frames : {run.frames, run.episode_frames})
                 for (double const frame : frames)
                     last_frame_ = (std::max)(last_frame_, frame);
         }
-        gmac::require(!methods_.empty() && last_frame_ > 0.0, "learning curve: there is no run with a point to draw");
+        gmac::require(last_frame_ > 0.0, "learning curve: there is no run with a point to draw");
         std::tie(unit_, unit_name_) = last_frame_ >= 2e6   ? std::pair(1e6, "environment frames (millions)")
                                       : last_frame_ >= 2e3 ? std::pair(1e3, "environment frames (thousands)")
                                                            : std::pair(1.0, "environment frames");
-        for (std::size_t i = 0; i < methods_.size(); ++i)
-            add_method(methods_[i], gnuplot::colours[i % gnuplot::colours.size()]);
+        for (std::size_t i = 0; i < methods.size(); ++i)
+            add_method(methods[i], colour_of(i));
     }
 
-    [[nodiscard]] gnuplot::picture picture() const {
-        std::string references;
+    [[nodiscard]] std::string const& data() const noexcept { return data_; }
+    /// Whether a line of the key is for the single episodes.
+    [[nodiscard]] bool has_points() const noexcept { return points_; }
+
+    /// The commands for all but the size and the place of the plot, with about `ticks` numbers below it.
+    [[nodiscard]] std::string plot(double ticks) const {
+        std::string text = fmt::format(
+            "set title {}\nset xlabel {}\nset xrange [0:{}]\nset xtics {}\nset offsets graph 0, 0, 0.06, 0.04\n"
+            "set style textbox opaque noborder fillcolor rgb '#ffffff' margins 0.4, 0.2\n",
+            gnuplot::literal(what_.title), gnuplot::literal(unit_name_), gnuplot::number(last_frame_ / unit_),
+            gnuplot::number(gnuplot::tick_step(last_frame_ / unit_, ticks)));
         std::string lines;
         for (auto const& level : what_.references) {
             lines += fmt::format("{} with lines dashtype 2 linewidth 1.5 linecolor rgb '#777777' notitle, ",
                                  gnuplot::number(level.value));
-            references += fmt::
+            text += fmt::
                 format("set label {} at graph 0.99, first {} right offset 0, 0.6 front boxed textcolor rgb '#444444'\n",
                        gnuplot::literal(level.label), gnuplot::number(level.value));
         }
-        if (what_.runs.size() > methods_.size())
-            references +=
-                "set label 'thin lines: each run; band: from the lowest to the highest' at graph 0.5, 1.02 center "
-                "font ',11' textcolor rgb '#666666'\n";
-        // A line of the key for each method, and one for the single episodes.
-        std::size_t const key_lines = methods_.size() + (points_ ? 1 : 0);
-        std::string const head = fmt::format(
-            "{}set title {} font ',17' textcolor rgb '#222222'\nset xlabel {}\nset ylabel {}\n"
-            "set style textbox opaque noborder fillcolor rgb '#ffffff' margins 0.4, 0.2\n"
-            "set key bmargin center vertical Left reverse maxrows {}\nset xrange [0:{}]\nset offsets graph 0, 0, 0.06, "
-            "0.04\nset lmargin 11\nset rmargin 4\nset tmargin 3.6\nset bmargin {}\n",
-            gnuplot::style, gnuplot::literal(what_.title), gnuplot::literal(unit_name_),
-            gnuplot::literal("return of an episode (reward units)"), (key_lines + 1) / 2,
-            gnuplot::number(last_frame_ / unit_), 4.2 + 1.2 * static_cast<double>((key_lines + 1) / 2));
-        references += empty_ ? "set yrange [0:1]\n" : "";
-        return {data_, head + references + "plot " + faint_ + lines + strong_, 1200, 720};
+        // gnuplot must not look for the range itself where no run has a finite return.
+        text += empty_ ? "set yrange [0:1]\n" : "set yrange [*:*]\n";
+        return text + "plot " + faint_ + lines + strong_;
     }
 
 private:
@@ -203,6 +212,8 @@ private:
             empty_ = empty_ && smooth.y.empty();
             curves.push_back(std::move(smooth));
         }
+        if (curves.empty())
+            return;
         if (curves.size() == 1) {
             strong_ += fmt::format("{} using 1:2 with lines linewidth 3 linecolor rgb '{}' title {}, ", add(curves[0]),
                                    colour, gnuplot::literal(method + ": " + what_.smoothing));
@@ -242,20 +253,20 @@ private:
         if (columns[0].empty()) // gnuplot refuses a block without a row
             for (auto& column : columns)
                 column.push_back(std::numeric_limits<double>::quiet_NaN());
-        auto const name = fmt::format("data{}", blocks_++);
+        auto const name = fmt::format("{}data{}", prefix_, blocks_++);
         data_ += gnuplot::data_block(name, columns);
         return '$' + name;
     }
 
     learning_curve const& what_;
-    std::vector<std::string> methods_;
+    std::string prefix_;
     double last_frame_ = 0.0;
     double unit_ = 1.0;
     std::string unit_name_;
     std::string data_, faint_, strong_;
     std::size_t blocks_ = 0;
     bool points_ = false; // single episodes are drawn
-    bool empty_ = true;   // no run has a finite return: gnuplot must not look for the range of y itself
+    bool empty_ = true;   // no run has a finite return
 };
 
 } // namespace detail
@@ -263,7 +274,19 @@ private:
 /// Draws returns over frames to `stem`.png and `stem`.svg: for a single run its episodes and their smoothed mean, for
 /// several runs of a method each of them, their mean and their spread. Throws gmac::error, also if gnuplot is missing.
 inline void plot_learning_curve(std::filesystem::path const& stem, learning_curve const& what) {
-    gnuplot::draw(stem, detail::learning_curve_plot(what).picture());
+    std::vector<std::string> methods;
+    detail::add_methods(methods, what);
+    detail::learning_curve_plot const curves(what, methods, "");
+    std::size_t const key_rows = (methods.size() + (curves.has_points() ? 1 : 0) + 1) / 2;
+    std::string head = fmt::format(
+        "{}set title font ',17' textcolor rgb '#222222'\nset ylabel 'return of an episode (reward units)'\n"
+        "set key bmargin center vertical Left reverse maxrows {}\nset lmargin 11\nset rmargin 4\nset tmargin 3.6\n"
+        "set bmargin {}\n",
+        gnuplot::style, key_rows, 4.2 + 1.2 * static_cast<double>(key_rows));
+    if (what.runs.size() > methods.size())
+        head += fmt::format("set label {} at graph 0.5, 1.02 center font ',11' textcolor rgb '#666666'\n",
+                            gnuplot::literal(detail::spread_legend));
+    gnuplot::draw(stem, {curves.data(), head + curves.plot(10.0), 1200, 720});
 }
 
 } // namespace gmac::examples::train

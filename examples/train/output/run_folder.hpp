@@ -134,7 +134,7 @@ private:
         for (std::string_view const ours : {"summary.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors"})
             if (name == ours || name == std::string(ours) + ".partial")
                 return true;
-        for (std::string_view const picture : {"learning_curve.", "value_densities."})
+        for (std::string_view const picture : {"learning_curve.", "value_densities.", "play.gif"})
             if (name.starts_with(picture))
                 return true;
         return name == "config.json.partial" || name.starts_with("events.out.tfevents.");

@@ -171,13 +171,6 @@ struct density_panel {
     return ranges;
 }
 
-/// 1, 2 or 5 times a power of ten, such that about `count` steps make `range`.
-[[nodiscard]] inline double tick_step(double range, double count) {
-    double const raw = range / count;
-    double const power = std::pow(10.0, std::floor(std::log10(raw)));
-    return power * (raw < 1.5 * power ? 1.0 : raw < 3.5 * power ? 2.0 : raw < 7.5 * power ? 5.0 : 10.0);
-}
-
 /// The commands that draw one panel inside the margins set before; its data are added to `data`.
 [[nodiscard]] inline std::string draw_panel(density_panel const& panel, interval const& shown, std::size_t index,
                                             std::string& data) {
@@ -191,7 +184,7 @@ struct density_panel {
     data += gnuplot::data_block(fmt::format("density{}", index), std::vector{x, y});
     std::string plot =
         fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\nset ytics 0, {}\n", gnuplot::number(shown.low),
-                    gnuplot::number(shown.high), gnuplot::number(top), gnuplot::number(tick_step(top, 3.0)));
+                    gnuplot::number(shown.high), gnuplot::number(top), gnuplot::number(gnuplot::tick_step(top, 3.0)));
     auto const label = [&](double place, std::string_view side, std::string_view colour, std::string const& text) {
         plot += fmt::format("set label {} at graph {}, 1 {} offset 0, 0.8 front textcolor rgb '{}'\n",
                             gnuplot::literal(text), place, side, colour);

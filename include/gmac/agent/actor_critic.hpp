@@ -171,14 +171,19 @@ public:
     [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
     [[nodiscard]] std::uint64_t updates() const noexcept { return updates_; }
 
-    /// Everything that the next update depends on, the environments included. Environments that cannot be stored start
-    /// their episodes anew when this loads.
-    void persist(archive& state) {
+    /// What the policy and the value depend on: the part of `persist` that acting needs.
+    void persist_parameters(archive& state) {
         state.inside("parameters", [&] {
             networks_.describe([&](std::string const& name, std::size_t offset, std::size_t rows, std::size_t cols) {
                 state(name, parameters_.span().subspan(offset, rows * cols), rows, cols);
             });
         });
+    }
+
+    /// Everything that the next update depends on, the environments included. Environments that cannot be stored start
+    /// their episodes anew when this loads.
+    void persist(archive& state) {
+        persist_parameters(state);
         state.inside("optimiser", [&] { std::visit([&](auto& rule) { rule.persist(state); }, optimiser_); });
         state.inside("episodes", [&] { episodes_.persist(state); });
         state("seed", seed_);

@@ -81,11 +81,12 @@ private:
     buffer<scalar> sampled_;
 };
 
-/// The undiscounted return of the first episode of each environment under the most likely actions, [E]. For N episodes
-/// take N environments. Observations must reach the policy as in training: freeze the statistics of a normalised batch.
+/// The first episode of each environment under the most likely actions, [E] in their order, with the undiscounted sum of
+/// its rewards. For N episodes take N environments. Observations must reach the policy as in training: freeze the
+/// statistics of a normalised batch.
 template <class Policy>
-[[nodiscard]] std::vector<double> evaluate(Policy& policy,
-                                           basic_environment_batch<typename Policy::observation_type>& worlds) {
+[[nodiscard]] std::vector<finished_episode> evaluate(
+    Policy& policy, basic_environment_batch<typename Policy::observation_type>& worlds) {
     using observation_type = typename Policy::observation_type;
     std::size_t const count = worlds.size();
     std::size_t const observed = worlds.observation_size();
@@ -93,7 +94,7 @@ template <class Policy>
     std::vector<observation_type> observations(count * observed);
     std::vector<float> actions(count * acted), rewards(count);
     std::vector<std::uint8_t> terminated(count), truncated(count), done(count);
-    std::vector<double> returns(count);
+    std::vector<finished_episode> episodes(count);
     matrix_view<observation_type> const seen(observations.data(), count, observed);
     matrix_view<float> const chosen(actions.data(), count, acted);
     basic_step_result<observation_type> const result{seen, {}, rewards, terminated, truncated};
@@ -107,11 +108,11 @@ template <class Policy>
         for (finished_episode const& episode : worlds.finished())
             if (!done[episode.environment]) {
                 done[episode.environment] = 1;
-                returns[episode.environment] = episode.reward_sum;
+                episodes[episode.environment] = episode;
                 --left;
             }
     }
-    return returns;
+    return episodes;
 }
 
 } // namespace gmac

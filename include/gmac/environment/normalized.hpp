@@ -100,13 +100,18 @@ public:
             normalize(observations);
     }
 
-    /// The statistics, the returns so far and the environments. A frozen batch stores and restores the statistics too.
-    void persist(archive& state) override {
+    /// The statistics alone: the part of `persist` that acting needs.
+    void persist_statistics(archive& state) {
         state.inside("observations", [&] { statistics_->observations.persist(state); });
         state.inside("returns", [&] { statistics_->returns.persist(state); });
+        statistics_->set_scales(options_.epsilon);
+    }
+
+    /// The statistics, the returns so far and the environments. A frozen batch stores and restores the statistics too.
+    void persist(archive& state) override {
+        persist_statistics(state);
         state("running_returns", std::span(returns_));
         state.inside("worlds", [&] { worlds().persist(state); });
-        statistics_->set_scales(options_.epsilon);
     }
 
 private:

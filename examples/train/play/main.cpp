@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-play: a film of a trained robot, or the trace of one that repeats recorded actions.
+#include "replay.hpp"
+#include "show.hpp"
+
+#include <gmac/core/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+
+namespace {
+
+namespace train = gmac::examples::train;
+
+void add_show_options(CLI::App& app, train::show_options& chosen) {
+    char const* const group = "A film of what was learned";
+    app.add_option("--checkpoint", chosen.checkpoint,
+                   "a checkpoint or the folder of a run of gmac-train on a robot; an episode with the most likely "
+                   "actions is drawn beside the predicted distribution of the return")
+        ->group(group);
+    app.add_option("--out", chosen.out, "the animated GIF; by default play.gif beside the checkpoint")->group(group);
+    app.add_option("--seed", chosen.seed, "of the episode")->capture_default_str()->group(group);
+    app.add_option("--steps", chosen.steps, "steps of 0.0165 s at most")->capture_default_str()->group(group);
+    app.add_option("--every", chosen.every, "steps from one frame to the next")->capture_default_str()->group(group);
+    app.add_option("--width", chosen.width, "of the film, in pixels")->capture_default_str()->group(group);
+    app.add_option("--height", chosen.height, "of the film, in pixels")->capture_default_str()->group(group);
+}
+
+void add_replay_options(CLI::App& app, train::replay_options& chosen) {
+    char const* const group = "A trace of recorded actions";
+    app.add_option("--env", chosen.environment, "The robot: " + train::known_robots())->group(group);
+    app.add_option("--joints", chosen.joints,
+                   "CSV without header, one row: the initial angles of the actuated joints in rad, in the order of the "
+                   "actions; the robot starts at rest")
+        ->group(group);
+    app.add_option("--actions", chosen.actions, "CSV without header: one row a step, one column an actuated joint")
+        ->group(group);
+    app.add_option("--trace", chosen.trace, "Where the CSV goes; row 0 is the reset, row t is after step t")
+        ->group(group);
+    app.add_flag("--merged", chosen.merged,
+                 "One link for a joint and its body: faster, and equal to PyBullet's motion only to rounding")
+        ->group(group);
+}
+
+/// Throws gmac::error unless the options given are all that one of the two needs, and none of the other.
+void check(CLI::App const& app) {
+    auto const given = [&app](char const* option) { return app.count(option) > 0; };
+    bool const shows = given("--checkpoint");
+    for (char const* const option : {"--env", "--joints", "--actions", "--trace"}) {
+        gmac::require(!shows || !given(option), "{} does not go with --checkpoint, which says what to play", option);
+        gmac::require(shows || given(option),
+                      "{} is missing: give --checkpoint FILE, or --env, --joints, --actions and --trace", option);
+    }
+    for (char const* const option : {"--out", "--seed", "--steps", "--every", "--width", "--height"})
+        gmac::require(shows || !given(option), "{} goes with --checkpoint only", option);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App
+        app("Draws an episode of a trained robot, or repeats actions on a robot in Bullet and writes observations, "
+            "rewards and states as CSV.",
+            "gmac-play");
+    train::show_options shown;
+    train::replay_options replayed;
+    add_show_options(app, shown);
+    add_replay_options(app, replayed);
+    CLI11_PARSE(app, argc, argv);
+    try {
+        check(app);
+        if (app.count("--checkpoint") > 0)
+            train::show(shown);
+        else
+            train::replay(replayed);
+    } catch (std::exception const& problem) {
+        std::fprintf(stderr, "gmac-play: %s\n", problem.what());
+        return 1;
+    }
+    return 0;
+}

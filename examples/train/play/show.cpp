@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "show.hpp"
+
+#include "bullet/locomotion.hpp"
+#include "bullet/robots.hpp"
+#include "film.hpp"
+#include "scene.hpp"
+#include "train/environments.hpp"
+#include "train/episode.hpp"
+#include "train/stored_run.hpp"
+
+#include <gmac/core/executor.hpp>
+#include <gmac/environment/vector_environment.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gmac::examples::train {
+
+namespace {
+
+constexpr std::string_view family = "bullet/";
+
+/// What the view shows above the floor: room over the robot's head, and room for its length if it turns over.
+[[nodiscard]] double view_height(bullet::robot const& table) {
+    bullet::world const at_reset(table);
+    double top = 0.0;
+    double front = -std::numeric_limits<double>::infinity();
+    double back = -front;
+    for (silhouette const& shape : side_view(table, at_reset)) {
+        top = (std::max)({top, shape.from.z + shape.radius, shape.to.z + shape.radius});
+        front = (std::max)({front, shape.from.x + shape.radius, shape.to.x + shape.radius});
+        back = (std::min)({back, shape.from.x - shape.radius, shape.to.x - shape.radius});
+    }
+    return (std::max)(1.3 * top, 0.8 * (front - back));
+}
+
+[[nodiscard]] film_frame frame_of(bullet::locomotion const& robot, double reward) {
+    bullet::vector3 const torso = robot.world().position(robot.table().torso);
+    double const seconds = static_cast<double>(robot.steps()) * bullet::locomotion::step_seconds;
+    return {.shapes = side_view(robot.table(), robot.world()),
+            .camera = torso.x,
+            .caption = fmt::format("{:.2f} s    {:.2f} m    {:.1f} m/s    return so far {:.0f}", seconds, torso.x,
+                                   robot.posture().velocity.x, reward),
+            .value = {}};
+}
+
+[[nodiscard]] bullet::robot const& robot_of(stored_run const& run, std::filesystem::path const& path) {
+    std::string const& name = run.settings().environment;
+    require(name.starts_with(family), "--checkpoint {}: it is of a run on {}, but only robots ({}…) can be drawn",
+            path.string(), name, family);
+    return bullet::find_robot(std::string_view(name).substr(family.size()));
+}
+
+void check(show_options const& chosen) {
+    require(chosen.steps > 0, "--steps is 0, but must be at least 1");
+    require(chosen.every > 0, "--every is 0, but must be at least 1");
+    require(chosen.width >= 400 && chosen.width <= 4000, "--width is {}, but must be from 400 to 4000", chosen.width);
+    require(chosen.height >= 200 && chosen.height <= 4000, "--height is {}, but must be from 200 to 4000",
+            chosen.height);
+}
+
+} // namespace
+
+void show(show_options chosen) {
+    check(chosen);
+    serial_executor tasks;
+    stored_run run(chosen.checkpoint, tasks);
+    bullet::robot const& table = robot_of(run, chosen.checkpoint);
+    if (chosen.out.empty()) {
+        bool const folder = std::filesystem::is_directory(chosen.checkpoint);
+        chosen.out = (folder ? chosen.checkpoint : chosen.checkpoint.parent_path()) / "play.gif";
+    }
+
+    auto batch = std::make_unique<vector_environment<bullet::locomotion>>(
+        1, chosen.seed, [&table](std::size_t) { return bullet::locomotion(table); }, &tasks);
+    bullet::locomotion const& robot = (*batch)[0];
+    auto world = run.evaluation(std::move(batch));
+    auto const& settings = run.settings();
+    film what{.title = fmt::format("{} on {} after {} frames", settings.algorithm, settings.environment, run.frames()),
+              .height = view_height(table),
+              .frames = {},
+              .frame_hundredths = (std::max)(2, static_cast<int>(std::lround(100.0 * static_cast<double>(chosen.every) *
+                                                                             bullet::locomotion::step_seconds))),
+              .width = chosen.width,
+              .pixels_high = chosen.height};
+    double reward = 0.0;
+    episode const played = play_episode(run.agent(), world, chosen.steps, [&] {
+        reward += robot.terms().sum();
+        if (robot.steps() % chosen.every == 0)
+            what.frames.push_back(frame_of(robot, reward));
+    });
+    double const scale = reward_scale(world);
+    auto const returns = returns_of(run.agent(), played, settings.agent.discount);
+    for (std::size_t i = 0; i < what.frames.size(); ++i)
+        what.frames[i].value = value_at(run.agent(), played, i * chosen.every, returns, scale);
+    draw_film(chosen.out, what);
+    fmt::print("{}: {} frames of an episode of {} steps{}\n", chosen.out.string(), what.frames.size(),
+               played.rewards.size(), played.terminated ? ", which ended in a fall" : "");
+}
+
+} // namespace gmac::examples::train

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+
+namespace gmac::examples::train {
+
+struct show_options {
+    std::filesystem::path checkpoint; ///< a checkpoint of gmac-train or the folder of a run
+    std::filesystem::path out;        ///< by default play.gif beside the checkpoint
+    std::uint64_t seed = 1;           ///< of the episode
+    std::size_t steps = 1000;         ///< at most so many, of 0.0165 s each
+    std::size_t every = 3;            ///< steps from one frame to the next
+    int width = 800, height = 340;    ///< pixels
+};
+
+/// Plays an episode of a trained robot with the most likely actions and draws it beside the value distribution that it
+/// predicts; says what was drawn. Throws gmac::error.
+void show(show_options chosen);
+
+} // namespace gmac::examples::train

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stored_run.hpp"
+
+#include "environments.hpp"
+
+#include <gmac/core/error.hpp>
+
+namespace gmac::examples::train {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[nodiscard]] fs::path checkpoint_of(fs::path const& path) {
+    require(fs::exists(path), "there is no file or folder {}", path.string());
+    if (!fs::is_directory(path))
+        return path;
+    fs::path const file = path / "checkpoint.safetensors";
+    require(fs::exists(file), "the folder {} has no checkpoint.safetensors, so it is not one of gmac-train",
+            path.string());
+    return file;
+}
+
+} // namespace
+
+settings settings_of(checkpoint const& stored, fs::path const& file) {
+    auto const found = stored.metadata.find("settings");
+    require(found != stored.metadata.end(), "{} has no settings, so gmac-train did not write it", file.string());
+    auto const json = nlohmann::ordered_json::parse(found->second, nullptr, false);
+    require(!json.is_discarded(), "the settings in {} are not JSON", file.string());
+    return from_json(json);
+}
+
+stored_run::stored_run(fs::path const& path, executor& tasks) {
+    fs::path const file = checkpoint_of(path);
+    checkpoint const stored = read_checkpoint(file);
+    settings_ = settings_of(stored, file);
+    worlds_ =
+        std::make_unique<normalized_environments>(make_environments(settings_.environment, 1, settings_.seed, tasks),
+                                                  normalization_of(settings_));
+    auto small = settings_; // no rollout will be made
+    small.environments = small.agent.steps = small.agent.minibatch = 1;
+    trainer_ = make_trainer(small, *worlds_, tasks);
+    load_checkpoint(
+        stored, "checkpoint " + file.string(),
+        [this](archive& state) {
+            trainer_->persist_parameters(state);
+            state("frames", frames_);
+            state.inside("environments", [&] { worlds_->persist_statistics(state); });
+        },
+        unasked::ignore);
+}
+
+} // namespace gmac::examples::train
