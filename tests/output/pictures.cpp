@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "output/learning_curve.hpp"
+#include "output/learning_figure.hpp"
 #include "output/value_densities.hpp"
 
 #include "scratch_folder.hpp"
@@ -108,6 +108,34 @@ TEST_CASE("runs of one method are drawn with their mean and spread") {
     CHECK(test::contains(svg, "environment frames (thousands)"));
 }
 
+TEST_CASE("a figure has a panel for each environment and one key, in which a method keeps its colour") {
+    test::scratch_folder const folder;
+    learning_figure figure{"three robots", {}};
+    for (auto const* const name : {"Hopper", "Ant", "Humanoid"}) {
+        learning_curve panel{name, {}};
+        for (double const slope : {0.01, 0.03})
+            panel.runs.push_back(rising("GMAC", slope));
+        panel.runs.push_back(rising("PPO", 0.02));
+        figure.panels.push_back(panel);
+    }
+    figure.panels[1].runs = {rising("IQAC", 0.02), rising("PPO", 0.05)};
+    plot_learning_figure(folder / "figure", figure);
+    auto const svg = test::slurp(folder / "figure.svg");
+    for (auto const* const text : {"three robots", "Hopper", "Ant", "Humanoid", "GMAC", "IQAC", "PPO"}) {
+        INFO(text);
+        CHECK(count_of(svg, std::string(">") + text) == 1); // in the key, not in the panels
+    }
+    // Strong lines: one in each panel with the method, and one in the key.
+    CHECK(count_of(svg, "<path stroke='rgb(  0, 114, 178)'  d=") == 3); // GMAC
+    CHECK(count_of(svg, "<path stroke='rgb(213,  94,   0)'  d=") == 4); // PPO
+    CHECK(count_of(svg, "<path stroke='rgb(  0, 158, 115)'  d=") == 2); // IQAC
+    CHECK(png_size(folder / "figure.png") == std::pair(1320, 482));
+    figure.panels.push_back(figure.panels[0]);
+    plot_learning_figure(folder / "figure", figure);
+    CHECK(png_size(folder / "figure.png") == std::pair(880, 842)); // two by two
+    CHECK(test::contains(test::message_of([&] { plot_learning_figure(folder / "x", {"", {}}); }), "no panel"));
+}
+
 TEST_CASE("mean and spread are those of the curves where all are known") {
     std::vector<detail::curve> const curves{{{0, 10}, {0, 10}}, {{2, 4, 8}, {6, 6, 6}}};
     auto const all = detail::spread_of(curves);
@@ -176,9 +204,9 @@ TEST_CASE("a density integrates to one, and its panel shows nearly all of it") {
     CHECK(panel.range.high > 50.0);
     // The median of two equal Gaussians lies between them.
     CHECK(detail::quantile({{0.5, 0.0, 1.0}, {0.5, 10.0, 1.0}}, 0.25) == Approx(0.0).margin(1e-3));
-    CHECK(detail::tick_step(1.0, 3.0) == Approx(0.2));
-    CHECK(detail::tick_step(0.05, 3.0) == Approx(0.02));
-    CHECK(detail::tick_step(1e6, 3.0) == Approx(2e5));
+    CHECK(gnuplot::tick_step(1.0, 3.0) == Approx(0.2));
+    CHECK(gnuplot::tick_step(0.05, 3.0) == Approx(0.02));
+    CHECK(gnuplot::tick_step(1e6, 3.0) == Approx(2e5));
 
     // A spike does not share its axis with a wide density.
     std::vector<detail::density_panel> panels;

@@ -195,6 +195,34 @@ TEST_CASE("a configuration file stands for options") {
     CHECK(config["discount"] == 0.9); // still the environment's own
 }
 
+TEST_CASE("the implicit quantile network has the size that is asked for, and keeps it") {
+    scratch folder;
+    auto const parameters = [&](std::string const& algorithm) {
+        auto const result = train(
+            fmt::format("--env classic/cart_pole --hidden 8 --envs 2 --steps 8 --frames 16 --epochs 1 --overwrite "
+                        "--out {} --algorithm {}{}",
+                        folder / "run", algorithm, quiet));
+        INFO(result.text);
+        REQUIRE(result.code == 0);
+        auto const end = result.text.find(" parameters");
+        return std::stoi(result.text.substr(result.text.rfind(' ', end - 1)));
+    };
+    // In place of PPO's layer from 8 features to a value: 4 cosines to 8 features, these to 16 units, and these to one.
+    int const ppo = parameters("ppo");
+    CHECK(parameters("iqac --quantile-samples 6 --quantile-embedding 4 --quantile-hidden 16") ==
+          ppo - (8 + 1) + (4 * 8 + 8) + (8 * 16 + 16) + (16 + 1));
+    std::ifstream file(folder.path / "run" / "config.json");
+    auto const config = nlohmann::json::parse(file);
+    CHECK(config["quantile-samples"] == 6);
+    CHECK(config["quantile-embedding"] == 4);
+    CHECK(config["quantile-hidden"] == 16);
+    CHECK(train(fmt::format("--resume {} --frames 32{}", folder / "run", quiet)).code == 0);
+    CHECK(parameters("iqac_e") == ppo - (8 + 1) + (64 * 8 + 8) + (8 * 256 + 256) + (256 + 1)); // the paper's
+    auto const none = train("--env classic/cart_pole --algorithm iqac --quantile-samples 0");
+    CHECK(none.code == 1);
+    CHECK(none.says("--quantile-samples is 0, but must be at least 1"));
+}
+
 TEST_CASE("every algorithm trains, on discrete and on real actions") {
     scratch folder;
     for (std::string const algorithm :

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numbers>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 /// A robot as it is seen from its right side: an orthographic view along +y, with x to the right and z up.
@@ -42,12 +44,6 @@ namespace detail {
     return {v.x + 2 * (q.w * once.x + twice.x), v.y + 2 * (q.w * once.y + twice.y), v.z + 2 * (q.w * once.z + twice.z)};
 }
 
-[[nodiscard]] inline body_side side_of(std::string_view name) noexcept {
-    return name.find("left") != name.npos    ? body_side::left
-           : name.find("right") != name.npos ? body_side::right
-                                             : body_side::middle;
-}
-
 /// The ends of the line that the shape's sphere is swept along, in the axes of its body.
 [[nodiscard]] inline std::pair<bullet::vector3, bullet::vector3> ends_of(bullet::shape const& s) {
     if (s.kind == bullet::shape_kind::sphere)
@@ -61,32 +57,73 @@ namespace detail {
 
 } // namespace detail
 
-/// The shapes of a robot where they are now, the farthest first; of those equally far the left ones first.
-[[nodiscard]] inline std::vector<silhouette> side_view(bullet::robot const& table, bullet::world const& world) {
-    std::vector<silhouette> all;
-    for (bullet::shape const& s : table.shapes) {
-        bullet::link const* const link = s.link < 0 ? nullptr : &table.links[static_cast<std::size_t>(s.link)];
-        bullet::vector3 const centre = link ? link->pivot_to_centre : table.base_centre;
+/// Looks at a robot of a table, wherever its world puts it.
+class side_view {
+public:
+    /// The robot must outlive it.
+    explicit side_view(bullet::robot const& table) : table_(&table), sides_(table.shapes.size(), body_side::middle) {
+        bullet::world const at_reset(table);
+        double front = -std::numeric_limits<double>::infinity();
+        double back = -front;
+        for (std::size_t i = 0; i < sides_.size(); ++i) {
+            silhouette const shape = look(at_reset, i);
+            sides_[i] = side_at_reset(table.shapes[i], shape.depth);
+            for (point const& end : {shape.from, shape.to}) {
+                height_ = (std::max)(height_, 1.3 * (end.z + shape.radius));
+                front = (std::max)(front, end.x + shape.radius);
+                back = (std::min)(back, end.x - shape.radius);
+            }
+        }
+        height_ = (std::max)(height_, 0.8 * (front - back));
+    }
+
+    /// What a picture should show above the floor, m: room over the robot's head, and for its length if it turns over.
+    [[nodiscard]] double height() const noexcept { return height_; }
+
+    /// The shapes where they are now, the farthest first; of those equally far the left ones first.
+    [[nodiscard]] std::vector<silhouette> operator()(bullet::world const& world) const {
+        std::vector<silhouette> all;
+        for (std::size_t i = 0; i < sides_.size(); ++i)
+            all.push_back(look(world, i));
+        // To a tenth of a millimetre: in a robot that moves in a plane all are equally far, but for rounding.
+        std::ranges::stable_sort(all, {}, [](silhouette const& one) {
+            return std::tuple(-std::round(1e4 * one.depth), one.side);
+        });
+        return all;
+    }
+
+private:
+    [[nodiscard]] silhouette look(bullet::world const& world, std::size_t index) const {
+        bullet::shape const& s = table_->shapes[index];
+        bullet::vector3 const centre =
+            s.link < 0 ? table_->base_centre : table_->links[static_cast<std::size_t>(s.link)].pivot_to_centre;
         bullet::vector3 const place = world.position(s.link);
         bullet::quaternion const turn = world.orientation(s.link);
         auto const to_world = [&](bullet::vector3 v) {
             bullet::vector3 const turned = detail::rotate(turn, {v.x - centre.x, v.y - centre.y, v.z - centre.z});
             return bullet::vector3{place.x + turned.x, place.y + turned.y, place.z + turned.z};
         };
-        auto const ends = detail::ends_of(s);
-        bullet::vector3 const from = to_world(ends.first);
-        bullet::vector3 const to = to_world(ends.second);
-        all.push_back({{from.x, from.z},
-                       {to.x, to.z},
-                       s.radius,
-                       0.5 * (from.y + to.y),
-                       link ? detail::side_of(link->name) : body_side::middle});
+        auto const [first, last] = detail::ends_of(s);
+        bullet::vector3 const from = to_world(first);
+        bullet::vector3 const to = to_world(last);
+        return {{from.x, from.z}, {to.x, to.z}, s.radius, 0.5 * (from.y + to.y), sides_[index]};
     }
-    // To a tenth of a millimetre: in a robot that moves in a plane all are equally far, but for rounding.
-    std::ranges::stable_sort(all, {},
-                             [](silhouette const& one) { return std::tuple(-std::round(1e4 * one.depth), one.side); });
-    return all;
-}
+
+    /// By where it is when the robot looks ahead, since the ant's names are those of a robot that walks another way; in
+    /// a plane, by its name.
+    [[nodiscard]] body_side side_at_reset(bullet::shape const& s, double depth) const noexcept {
+        constexpr double tolerance = 0.001; // m
+        if (std::abs(depth) > tolerance)
+            return depth > 0.0 ? body_side::left : body_side::right;
+        bool const left =
+            s.link >= 0 && table_->links[static_cast<std::size_t>(s.link)].name.find("left") != std::string_view::npos;
+        return left ? body_side::left : body_side::middle;
+    }
+
+    bullet::robot const* table_;
+    std::vector<body_side> sides_; // a shape each
+    double height_ = 0.0;
+};
 
 /// The outline as a closed polygon: two half circles of `corners` + 1 points each, and the first point again.
 [[nodiscard]] inline std::vector<point> outline(silhouette const& shape, std::size_t corners = 16) {

@@ -16,9 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,24 +27,10 @@ namespace {
 
 constexpr std::string_view family = "bullet/";
 
-/// What the view shows above the floor: room over the robot's head, and room for its length if it turns over.
-[[nodiscard]] double view_height(bullet::robot const& table) {
-    bullet::world const at_reset(table);
-    double top = 0.0;
-    double front = -std::numeric_limits<double>::infinity();
-    double back = -front;
-    for (silhouette const& shape : side_view(table, at_reset)) {
-        top = (std::max)({top, shape.from.z + shape.radius, shape.to.z + shape.radius});
-        front = (std::max)({front, shape.from.x + shape.radius, shape.to.x + shape.radius});
-        back = (std::min)({back, shape.from.x - shape.radius, shape.to.x - shape.radius});
-    }
-    return (std::max)(1.3 * top, 0.8 * (front - back));
-}
-
-[[nodiscard]] film_frame frame_of(bullet::locomotion const& robot, double reward) {
+[[nodiscard]] film_frame frame_of(bullet::locomotion const& robot, side_view const& view, double reward) {
     bullet::vector3 const torso = robot.world().position(robot.table().torso);
     double const seconds = static_cast<double>(robot.steps()) * bullet::locomotion::step_seconds;
-    return {.shapes = side_view(robot.table(), robot.world()),
+    return {.shapes = view(robot.world()),
             .camera = torso.x,
             .caption = fmt::format("{:.2f} s    {:.2f} m    {:.1f} m/s    return so far {:.0f}", seconds, torso.x,
                                    robot.posture().velocity.x, reward),
@@ -85,8 +69,9 @@ void show(show_options chosen) {
     bullet::locomotion const& robot = (*batch)[0];
     auto world = run.evaluation(std::move(batch));
     auto const& settings = run.settings();
+    side_view const view(table);
     film what{.title = fmt::format("{} on {} after {} frames", settings.algorithm, settings.environment, run.frames()),
-              .height = view_height(table),
+              .height = view.height(),
               .frames = {},
               .frame_hundredths = (std::max)(2, static_cast<int>(std::lround(100.0 * static_cast<double>(chosen.every) *
                                                                              bullet::locomotion::step_seconds))),
@@ -96,7 +81,7 @@ void show(show_options chosen) {
     episode const played = play_episode(run.agent(), world, chosen.steps, [&] {
         reward += robot.terms().sum();
         if (robot.steps() % chosen.every == 0)
-            what.frames.push_back(frame_of(robot, reward));
+            what.frames.push_back(frame_of(robot, view, reward));
     });
     double const scale = reward_scale(world);
     auto const returns = returns_of(run.agent(), played, settings.agent.discount);

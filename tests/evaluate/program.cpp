@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-evaluate as a user runs it.
+#include "support/program.hpp"
+#include "output/scratch_folder.hpp"
+#include "support/catch.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace {
+
+using gmac::testing::program_outcome;
+using gmac::testing::run_program;
+using nlohmann::json;
+using test::scratch_folder;
+
+std::string run(scratch_folder const& folder, std::string const& name, std::string const& what) {
+    std::string const path = (folder / name).string();
+    auto const done =
+        run_program(fmt::format("'{}' {} --frames 1024 --no-pictures --evaluation-episodes 12 --out '{}' 2>&1",
+                                GMAC_TRAIN, what, path));
+    INFO(done.text);
+    REQUIRE(done.status == 0);
+    return path;
+}
+
+program_outcome evaluate(std::string const& arguments, std::string const& redirection = "2>&1") {
+    return run_program(fmt::format("'{}' {} {}", GMAC_EVALUATE, arguments, redirection));
+}
+
+json evaluated(std::string const& arguments) {
+    auto const done = evaluate(arguments, "2>/dev/null");
+    INFO(done.text);
+    REQUIRE(done.status == 0);
+    return json::parse(done.text);
+}
+
+double mean(std::vector<double> const& values) {
+    double sum = 0.0;
+    for (double const value : values)
+        sum += value;
+    return sum / static_cast<double>(values.size());
+}
+
+} // namespace
+
+TEST_CASE("a run is judged by the episodes that gmac-train would have played", "[evaluate]") {
+    scratch_folder const folder;
+    std::string const path = run(folder, "run", "--env classic/pendulum --seed 4");
+    auto const summary = json::parse(test::slurp(folder / "run" / "summary.json"));
+    auto const report = evaluated(fmt::format("'{}' --episodes 12 --seed 1000004", path));
+    REQUIRE(report["runs"].size() == 1);
+    CHECK(report["groups"].empty());
+    auto const& one = report["runs"][0];
+    CHECK(one["returns"] == summary["evaluation"]["returns"]);
+    CHECK(one["return"]["mean"]["value"] == summary["evaluation"]["mean"]);
+    CHECK(one["return"]["median"]["value"] == summary["evaluation"]["median"]);
+    CHECK(one["run"] == path);
+    CHECK(one["environment"] == "classic/pendulum");
+    CHECK(one["algorithm"] == "gmac");
+    CHECK(one["training_seed"] == 4);
+    CHECK(one["frames"].get<int>() >= 1024);
+    CHECK(report["level"] == 0.95);
+    CHECK(report["episodes"] == 12);
+
+    auto const returns = one["returns"].get<std::vector<double>>();
+    CHECK(one["return"]["minimum"] == *std::ranges::min_element(returns));
+    CHECK(one["return"]["maximum"] == *std::ranges::max_element(returns));
+    for (char const* const statistic : {"mean", "median", "interquartile_mean"}) {
+        auto const& estimate = one["return"][statistic];
+        CHECK(estimate["interval"][0] < estimate["value"]);
+        CHECK(estimate["interval"][1] > estimate["value"]);
+    }
+    // Pendulum's episodes have 200 steps each.
+    CHECK(one["lengths"] == std::vector<int>(12, 200));
+    CHECK(one["length"]["mean"] == 200.0);
+}
+
+TEST_CASE("the JSON depends on the seed, but not on the threads, and an episode of cart-pole earns its length",
+          "[evaluate]") {
+    scratch_folder const folder;
+    std::string const path = run(folder, "run", "--env classic/cart_pole --algorithm iqac --quantile-hidden 8");
+    auto const text = [&](int seed, int threads) {
+        return evaluate(fmt::format("'{}' --episodes 30 --seed {} --threads {}", path, seed, threads)).text;
+    };
+    std::string const first = text(1, 1);
+    CHECK(text(1, 1) == first);
+    CHECK(text(1, 2) == first);
+    CHECK(text(1, 7) == first);
+    CHECK(text(2, 1) != first);
+    auto const report = json::parse(first);
+    CHECK(report["runs"][0]["returns"] == report["runs"][0]["lengths"]);
+}
+
+TEST_CASE("runs of one environment and algorithm are judged together, a run as one value", "[evaluate]") {
+    scratch_folder const folder;
+    std::string const what = "--env classic/cart_pole --algorithm ";
+    std::string const paths =
+        fmt::format("'{}' '{}' '{}' '{}'", run(folder, "a", what + "gmac --seed 1"),
+                    run(folder, "b", what + "ppo --seed 1"), run(folder, "c", what + "gmac --seed 2"),
+                    run(folder, "d", "--env classic/pendulum --algorithm gmac"));
+    auto const report = evaluated(paths + " --episodes 9 --level 0.5 --resamples 50");
+    REQUIRE(report["runs"].size() == 4);
+    REQUIRE(report["groups"].size() == 1);
+    auto const& group = report["groups"][0];
+    CHECK(group["environment"] == "classic/cart_pole");
+    CHECK(group["algorithm"] == "gmac");
+    CHECK(group["training_seeds"] == std::vector<int>{1, 2});
+    double const a = mean(report["runs"][0]["returns"].get<std::vector<double>>());
+    double const c = mean(report["runs"][2]["returns"].get<std::vector<double>>());
+    auto const& together = group["mean_return_of_a_run"];
+    CHECK(together["mean"]["value"].get<double>() == Approx(0.5 * (a + c)));
+    CHECK(together["minimum"].get<double>() == Approx((std::min)(a, c)));
+    CHECK(together["maximum"].get<double>() == Approx((std::max)(a, c)));
+
+    auto const table = evaluate(fmt::format("{} --episodes 9 --out '{}'", paths, (folder / "x.json").string()));
+    REQUIRE(table.status == 0);
+    CHECK(table.says("| classic/cart_pole | ppo | 1 |"));
+    CHECK(table.says("| classic/cart_pole | gmac | means of 2 runs |"));
+    CHECK(std::ranges::count(table.text, '\n') == 7);
+    CHECK(json::parse(test::slurp(folder / "x.json"))["runs"][0]["returns"] == report["runs"][0]["returns"]);
+}
+
+TEST_CASE("what cannot be evaluated is said", "[evaluate]") {
+    scratch_folder const folder;
+    auto const says = [&](std::string const& arguments, std::string const& message) {
+        auto const failed = evaluate(arguments);
+        INFO(failed.text);
+        CHECK(failed.status != 0);
+        CHECK(failed.says(message));
+    };
+    says("", "runs is required");
+    says((folder / "missing").string(), "there is no file or folder");
+    test::spit(folder / "text", "no checkpoint, but a text that is long enough");
+    says((folder / "text").string(), "this is no safetensors file");
+    std::string const path = run(folder, "run", "--env classic/cart_pole");
+    says(path + " --level 1.5", "the level is 1.5, but must be between 0 and 1");
+    says(path + " --episodes 0", "--episodes");
+    says(path + " --out /proc/gmac/x", "/proc/gmac");
+    std::filesystem::resize_file(folder / "run" / "checkpoint.safetensors", 500);
+    says(path, "truncated");
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Summaries of returns against values worked out by hand, and intervals against the whole bootstrap distribution.
+#include "train/evaluate/statistics.hpp"
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace gmac::examples::train;
+
+namespace {
+
+/// Quantiles of a statistic over all n^n resamples of n values, each as likely as any other.
+template <class Statistic>
+std::pair<double, double> all_resamples(std::vector<double> const& values, double level, Statistic&& statistic) {
+    std::size_t const n = values.size();
+    std::size_t const count = static_cast<std::size_t>(std::llround(std::pow(n, n)));
+    std::vector<double> all;
+    for (std::size_t code = 0; code < count; ++code) {
+        std::vector<double> resample;
+        for (std::size_t i = 0, rest = code; i < n; ++i, rest /= n)
+            resample.push_back(values[rest % n]);
+        std::ranges::sort(resample);
+        all.push_back(statistic(resample));
+    }
+    std::ranges::sort(all);
+    auto const at = [&](double probability) {
+        return all[static_cast<std::size_t>(probability * static_cast<double>(count))];
+    };
+    return {at(0.5 * (1.0 - level)), at(0.5 * (1.0 + level))};
+}
+
+std::string message_of(std::vector<double> const& values, bootstrap const& options) {
+    try {
+        static_cast<void>(summarize(values, options));
+    } catch (gmac::error const& problem) {
+        return problem.what();
+    }
+    return {};
+}
+
+} // namespace
+
+TEST_CASE("quantiles are linear between values in order", "[evaluate]") {
+    std::vector<double> const sorted{1, 2, 4, 8};
+    CHECK(quantile_of_sorted(sorted, 0.0) == 1.0);
+    CHECK(quantile_of_sorted(sorted, 1.0) == 8.0);
+    CHECK(quantile_of_sorted(sorted, 0.5) == 3.0);   // 1.5 places on
+    CHECK(quantile_of_sorted(sorted, 0.25) == 1.75); // 0.75 places on
+    CHECK(quantile_of_sorted(std::vector<double>{5}, 0.3) == 5.0);
+}
+
+TEST_CASE("mean, median, interquartile mean, lowest and highest", "[evaluate]") {
+    auto const eight = summarize(std::vector<double>{8, 1, 100, 3, -50, 5, 4, 6}); // -50 1 | 3 4 5 6 | 8 100
+    CHECK(eight.mean.value == 9.625);
+    CHECK(eight.median.value == 4.5);
+    CHECK(eight.interquartile_mean.value == 4.5);
+    CHECK(eight.minimum == -50.0);
+    CHECK(eight.maximum == 100.0);
+    auto const five = summarize(std::vector<double>{7, 1000, 2, 0, 3}); // 0 | 2 3 7 | 1000
+    CHECK(five.median.value == 3.0);
+    CHECK(five.interquartile_mean.value == 4.0);
+    auto const three = summarize(std::vector<double>{1, 2, 6}); // a quarter is no value
+    CHECK(three.interquartile_mean.value == 3.0);
+    auto const one = summarize(std::vector<double>{7});
+    for (auto const& estimate : {one.mean, one.median, one.interquartile_mean}) {
+        CHECK(estimate.value == 7.0);
+        CHECK(estimate.low == 7.0);
+        CHECK(estimate.high == 7.0);
+    }
+}
+
+TEST_CASE("intervals are those of all resamples", "[evaluate]") {
+    std::vector<double> const values{0, 1, 5, 12};
+    for (double const level : {0.5, 0.8, 0.94}) {
+        INFO(level);
+        auto const found = summarize(values, {.level = level, .resamples = 100'000, .seed = 3});
+        auto const mean_of = all_resamples(values, level, [](auto const& sample) {
+            return (sample[0] + sample[1] + sample[2] + sample[3]) / 4.0;
+        });
+        CHECK(found.mean.low == mean_of.first);
+        CHECK(found.mean.high == mean_of.second);
+        auto const median_of =
+            all_resamples(values, level, [](auto const& sample) { return 0.5 * (sample[1] + sample[2]); });
+        CHECK(found.median.low == median_of.first);
+        CHECK(found.median.high == median_of.second);
+        CHECK(found.interquartile_mean.low == median_of.first); // of four values it is the mean of the middle two
+        CHECK(found.interquartile_mean.high == median_of.second);
+    }
+}
+
+TEST_CASE("of many values the interval of the mean is the normal one", "[evaluate]") {
+    std::vector<double> values;
+    gmac::random_stream random(11, 0);
+    for (int i = 0; i < 400; ++i)
+        values.push_back(3.0 + 2.0 * random.normal<double>());
+    double square = 0.0;
+    for (double const value : values)
+        square += std::pow(value - mean(values), 2.0) / 400.0;
+    double const half_width = 1.959964 * std::sqrt(square / 400.0);
+    auto const found = summarize(values, {.resamples = 40'000});
+    CHECK(found.mean.high - found.mean.value == Approx(half_width).epsilon(0.04));
+    CHECK(found.mean.value - found.mean.low == Approx(half_width).epsilon(0.04));
+}
+
+TEST_CASE("the seed decides the resamples, and a change of unit changes nothing else", "[evaluate]") {
+    std::vector<double> const values{3, 1, 4, 1, 5, 9, 2, 6};
+    auto const low = [&](std::uint64_t seed) { return summarize(values, {.resamples = 100, .seed = seed}).mean.low; };
+    CHECK(low(1) == low(1));
+    CHECK((low(1) != low(2) || low(1) != low(3)));
+    std::vector<double> scaled;
+    for (double const value : values)
+        scaled.push_back(4.0 * value);
+    CHECK(summarize(scaled).interquartile_mean.high == 4.0 * summarize(values).interquartile_mean.high);
+}
+
+TEST_CASE("what makes no sense is refused", "[evaluate]") {
+    CHECK(message_of({}, {}) == "summarize: there is no value");
+    CHECK(message_of({1}, {.level = 1.0}) == "bootstrap: the level is 1, but must be between 0 and 1");
+    CHECK(message_of({1}, {.level = std::numeric_limits<double>::quiet_NaN()}).find("level is nan") !=
+          std::string::npos);
+    CHECK(message_of({1}, {.resamples = 0}) == "bootstrap: there are 0 resamples, but must be at least 1");
+}
