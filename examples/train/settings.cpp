@@ -168,6 +168,8 @@ settings from_json(nlohmann::ordered_json const& json) {
         all.describe([&](auto const&, std::string const& name, auto& field, auto const&) {
             using field_type = std::remove_cvref_t<decltype(field)>;
             known.push_back(name);
+            if (!json.contains(name))
+                return;
             auto const& value = json.at(name);
             if constexpr (std::same_as<field_type, std::optional<double>>)
                 field = optional_number(value);

@@ -96,7 +96,7 @@ void require_known(std::string_view what, std::string_view name, std::span<std::
 [[nodiscard]] settings preset_settings(std::string const& preset);
 
 [[nodiscard]] nlohmann::ordered_json to_json(settings all);
-/// Throws gmac::error for a field that is missing, unknown or of the wrong type.
+/// A field that is missing has its default; throws gmac::error for one that is unknown or of the wrong type.
 [[nodiscard]] settings from_json(nlohmann::ordered_json const& json);
 
 } // namespace gmac::examples::train
