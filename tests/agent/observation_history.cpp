@@ -262,8 +262,8 @@ TEST_CASE("an agent learns what only the older observations tell") {
     auto const fresh_return = [&](auto& policy) {
         auto fresh = worlds_with(history, 200, 77);
         double sum = 0.0;
-        for (double const value : gmac::evaluate(policy, fresh))
-            sum += value;
+        for (gmac::finished_episode const& episode : gmac::evaluate(policy, fresh))
+            sum += episode.reward_sum;
         return sum;
     };
     auto learned = agent.policy(200);

@@ -144,17 +144,18 @@ private:
             fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\nset xtics {} format '%g'\nset xlabel 'reward units'\n",
                         gnuplot::number(shown_.low), gnuplot::number(shown_.high), gnuplot::number(top_),
                         gnuplot::number(gnuplot::tick_step(shown_.width(), 5.0)));
-        auto const line = [&](double place, double height, std::string_view style, std::string_view colour) {
-            text +=
-                fmt::format("set arrow from first {0}, graph 0 to first {0}, graph {1} {2} front linecolor rgb '{3}'\n",
-                            gnuplot::number(place), gnuplot::number(height), style, colour);
+        auto const line = [&](double place, double height, std::string_view head, std::string_view style,
+                              std::string_view colour) {
+            text += fmt::
+                format("set arrow from first {0}, graph 0 to first {0}, graph {1} {2} front {3} linecolor rgb '{4}'\n",
+                       gnuplot::number(place), gnuplot::number(height), head, style, colour);
         };
-        line(panel.source->return_to_go, 1.0, "nohead linewidth 2", gnuplot::colours[1]);
-        line(panel.mean, 1.0, "nohead linewidth 2 dashtype 2", gnuplot::colours[0]);
+        line(panel.source->return_to_go, 1.0, "nohead", "linewidth 2", gnuplot::colours[1]);
+        line(panel.mean, 1.0, "nohead", "linewidth 2", gnuplot::colours[0]);
         // A point mass has no density: it is an arrow, as high as its weight.
         for (auto const& [weight, place, deviation] : panel.components)
             if (deviation == 0.0 && weight > 0.0)
-                line(place, 0.95 * weight, "head filled linewidth 3", gnuplot::colours[0]);
+                line(place, 0.95 * weight, "head filled", "linewidth 3", gnuplot::colours[0]);
         return text +
                fmt::format(
                    "plot $density{0} using 1:2 with filledcurves y1=0 fillstyle solid 0.25 noborder linecolor rgb '{1}', "
