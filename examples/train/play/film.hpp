@@ -112,10 +112,10 @@ private:
         std::string text = margins(left, middle, low) + label(what_.title, left, 0.945, 13, "#222222") +
                            label(frame.caption, left, 0.88, 11, "#555555");
         text += fmt::format(
-            "set xrange [{}:{}]\nset yrange [{}:{}]\nset xtics 1 format '%g m'\nunset xlabel\n"
+            "set xrange [{0}:{1}]\nset yrange [{2}:{3}]\nset xtics {4}, 1, {1} format '%g m'\nunset xlabel\n"
             "set object 1 rectangle from graph 0, graph 0 to graph 1, first 0 fillstyle solid noborder "
             "fillcolor rgb '#e6e2d8' behind\n",
-            first, first + across, -below, what_.height);
+            first, first + across, -below, what_.height, std::ceil(first + 0.04 * across));
         int object = 2; // every other metre is darker
         for (double metre = 2.0 * std::floor(0.5 * first); metre < first + across; metre += 2.0)
             text += fmt::format(
