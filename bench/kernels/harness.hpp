@@ -33,6 +33,7 @@ void register_losses();
 void register_heads();
 void register_targets();
 void register_updates();
+void register_convolutions();
 
 template <class T>
 inline constexpr char const* name_of = std::is_same_v<T, float> ? "float" : "double";
@@ -80,7 +81,7 @@ void add(std::string const& name, Make make) {
                                  [make, torch_seconds = 0.0](benchmark::State& state) mutable {
                                      auto [kernel, what] = make();
                                      // Short kernels are called often enough to be seen by the clock.
-                                     double const once = shortest(kernel, 5, 0.1);
+                                     double const once = shortest(kernel, 7, what.torch ? what.torch_budget : 0.1);
                                      int const calls = 1 + static_cast<int>(20e-6 / (once + 1e-9));
                                      double best = once;
                                      for (auto _ : state) {

@@ -155,4 +155,57 @@ job gae(float const* values, float const* rewards, std::size_t steps, std::size_
     };
 }
 
+namespace {
+
+/// A pass through a network, and back from a gradient of ones.
+job network_job(torch::nn::Sequential network, std::function<torch::Tensor()> input, bool backward) {
+    torch::set_num_threads(1);
+    return [=]() mutable {
+        if (!backward) {
+            torch::NoGradGuard const none;
+            return network->forward(input())[0].sum().item<float>();
+        }
+        network->zero_grad();
+        torch::Tensor const output = network->forward(input());
+        output.backward(torch::ones_like(output));
+        return output[0].sum().item<float>();
+    };
+}
+
+std::int64_t number(std::size_t x) {
+    return static_cast<std::int64_t>(x);
+}
+
+torch::nn::Conv2d convolution_layer(std::size_t channels, std::size_t filters, std::size_t kernel, std::size_t stride) {
+    return torch::nn::Conv2d(
+        torch::nn::Conv2dOptions(number(channels), number(filters), number(kernel)).stride(number(stride)));
+}
+
+} // namespace
+
+job convolution(std::size_t images, std::size_t channels, std::size_t size, std::size_t filters, std::size_t kernel,
+                std::size_t stride, bool input_gradient, bool backward) {
+    torch::Tensor const x = torch::rand({number(images), number(channels), number(size), number(size)});
+    return network_job(
+        torch::nn::Sequential(convolution_layer(channels, filters, kernel, stride), torch::nn::ReLU()),
+        [=] { return x.detach().set_requires_grad(input_gradient); }, backward);
+}
+
+job fully_connected(std::size_t rows, std::size_t inputs, std::size_t outputs, bool backward) {
+    torch::Tensor const x = torch::rand({number(rows), number(inputs)});
+    return network_job(
+        torch::nn::Sequential(torch::nn::Linear(number(inputs), number(outputs)), torch::nn::ReLU()),
+        [=] { return x.detach().set_requires_grad(true); }, backward);
+}
+
+job atari_trunk(std::uint8_t const* screens, std::size_t images, bool backward) {
+    torch::Tensor const bytes =
+        torch::from_blob(const_cast<std::uint8_t*>(screens), {number(images), 4, 84, 84}, torch::kUInt8).clone();
+    torch::nn::Sequential network(convolution_layer(4, 32, 8, 4), torch::nn::ReLU(), convolution_layer(32, 64, 4, 2),
+                                  torch::nn::ReLU(), convolution_layer(64, 32, 3, 1), torch::nn::ReLU(),
+                                  torch::nn::Flatten(), torch::nn::Linear(32 * 7 * 7, 512), torch::nn::ReLU());
+    return network_job(
+        network, [=] { return bytes.to(torch::kFloat32).mul(1.0 / 255.0); }, backward);
+}
+
 } // namespace gmac::bench::naive

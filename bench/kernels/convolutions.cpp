@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The paper's network for Atari, whole and layer by layer, 512 screens, as numbers of a second and as a share of the
+// machine's multiply-adds. A state is a stack of four screens.
+#include "harness.hpp"
+#include "onednn.hpp"
+
+#include <gmac/backends/simd.hpp>
+#include <gmac/core/buffer.hpp>
+#include <gmac/nn/atari_trunk.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace gmac::bench {
+
+namespace {
+
+using backend = backends::simd<float>;
+constexpr std::size_t images = 512;
+
+/// A module with all the memory that its passes need.
+template <class Module>
+struct network {
+    using input_type = nn::input_of<Module, float>;
+    static constexpr bool bytes = std::is_same_v<input_type, std::uint8_t>;
+
+    explicit network(Module m)
+        : module(std::move(m)),
+          parameters(module.parameter_count()),
+          gradient(module.parameter_count()),
+          input(images * module.inputs()),
+          output_gradient(images * module.outputs(), 1.0f),
+          input_gradient(bytes ? 0 : images * module.inputs()),
+          tape(module.make_tape(images)) {
+        random_stream random(1);
+        module.initialize(parameters.span(), random);
+        for (auto& x : input)
+            x = bytes ? static_cast<input_type>(random.below(256)) : static_cast<input_type>(random.uniform<float>());
+    }
+
+    [[nodiscard]] matrix_view<input_type const> batch() const { return {input.data(), images, module.inputs()}; }
+    void forward() { module.forward(parameters.span(), batch(), tape); }
+    void backward() {
+        module.backward(parameters.span(), batch(), tape, {output_gradient.data(), images, module.outputs()},
+                        gradient.span(), bytes ? matrix_view<float>() : whole(input_gradient));
+    }
+    [[nodiscard]] matrix_view<float> whole(buffer<float>& numbers) const {
+        return {numbers.data(), images, module.inputs()};
+    }
+
+    Module module;
+    buffer<float> parameters, gradient;
+    std::vector<input_type> input;
+    buffer<float> output_gradient, input_gradient;
+    typename Module::tape tape;
+};
+
+/// `operations` of one image forward; backward takes as many for the weights, and again for the input if it has one.
+template <class Module, class Torch>
+void add_passes(std::string const& name, Module const& module, double operations, double backward_operations,
+                Torch torch) {
+    for (bool const backward : {false, true}) {
+        add<float>("atari/" + name + (backward ? "/forward_backward" : "/forward"), [=] {
+            auto const n = std::make_shared<network<Module>>(module);
+            auto const kernel = [n, backward] {
+                n->forward();
+                if (backward)
+                    n->backward();
+                benchmark::DoNotOptimize(n->gradient.data());
+            };
+            work what{images, operations + (backward ? backward_operations : 0.0)};
+            what.torch = in_torch<float>([&] { return torch(*n, backward); });
+            what.torch_budget = 4.0;
+            return std::pair(kernel, what);
+        });
+    }
+}
+
+/// Images of size × size pixels.
+template <class Input>
+double add_convolution(std::string const& name, std::size_t size, std::size_t channels, std::size_t filters,
+                       nn::conv2d_options const& options) {
+    constexpr bool bytes = std::is_same_v<Input, std::uint8_t>;
+    nn::conv2d<backend, Input> const layer({size, size, channels}, filters, options);
+    std::size_t const window = options.kernel * options.kernel * channels;
+    double const operations = 2.0 * static_cast<double>(layer.outputs() * window);
+    add_passes(name, layer, operations, (bytes ? 1.0 : 2.0) * operations, [=](auto const&, bool backward) {
+        return naive::convolution(images, channels, size, filters, options.kernel, options.stride, !bytes, backward);
+    });
+#if defined(GMAC_BENCH_ONEDNN)
+    add<float>("atari/" + name + "/onednn_forward", [=] {
+        return std::pair(onednn::convolution(images, channels, size, filters, options.kernel, options.stride),
+                         work{images, operations});
+    });
+#endif
+    return operations;
+}
+
+} // namespace
+
+void register_convolutions() {
+    double const first =
+        add_convolution<std::uint8_t>("conv1", 84, 4, 32,
+                                      {.kernel = 8, .stride = 4, .layout = nn::image_layout::channels_first});
+    double const rest = add_convolution<float>("conv2", 20, 32, 64, {.kernel = 4, .stride = 2}) +
+                        add_convolution<float>("conv3", 9, 64, 32, {.kernel = 3, .stride = 1});
+    double const linear = 2.0 * 32 * 7 * 7 * 512;
+    add_passes("fully_connected", nn::linear<backend>(32 * 7 * 7, 512, {.function = nn::activation::relu}), linear,
+               2.0 * linear,
+               [](auto const&, bool backward) { return naive::fully_connected(images, 32 * 7 * 7, 512, backward); });
+    add_passes("trunk", nn::atari_trunk<backend>(), first + rest + linear, first + 2.0 * (rest + linear),
+               [](auto const& network, bool backward) {
+                   if constexpr (std::remove_cvref_t<decltype(network)>::bytes)
+                       return naive::atari_trunk(network.input.data(), images, backward);
+                   else
+                       return naive::job();
+               });
+}
+
+} // namespace gmac::bench
