@@ -156,12 +156,12 @@ inline void draw(std::filesystem::path const& stem, picture const& what, char co
 }
 
 /// Writes an animated GIF that begins again at its end: every plot or multiplot of the picture is a frame, which is
-/// shown for so many hundredths of a second.
-inline void animate(std::filesystem::path const& file, picture const& what, int frame_hundredths,
+/// shown for so many hundredths of a second. The font size is that of text which says nothing else.
+inline void animate(std::filesystem::path const& file, picture const& what, int frame_hundredths, double font_size,
                     char const* program = "gnuplot") {
     std::string const terminal =
-        fmt::format("gif animate delay {} loop 0 optimize noenhanced background '#ffffff' font 'sans,11'",
-                    frame_hundredths);
+        fmt::format("gif animate delay {} loop 0 optimize noenhanced background '#ffffff' font 'sans,{:.1f}'",
+                    frame_hundredths, font_size);
     write(std::array{output{file, terminal}}, what, program);
 }
 

@@ -41,7 +41,8 @@ namespace detail {
 /// The film as a script for gnuplot, frame by frame.
 class film_script {
 public:
-    explicit film_script(film const& what) : what_(what) {
+    explicit film_script(film const& what)
+        : what_(what), zoom_((std::min)(what.width / 800.0, what.pixels_high / 340.0)) {
         gmac::require(!what.frames.empty(), "film: there is no frame to draw");
         std::vector<double> heights;
         for (film_frame const& frame : what.frames) {
@@ -77,6 +78,8 @@ public:
         return text;
     }
 
+    [[nodiscard]] double font_size() const noexcept { return 11.0 * zoom_; }
+
     /// The frames; each is one multiplot, which is one picture of an animation.
     [[nodiscard]] std::string plot() const {
         std::string text = fmt::format(
@@ -96,10 +99,10 @@ private:
             "set lmargin at screen {}\nset rmargin at screen {}\nset bmargin at screen {}\nset tmargin at screen {}\n",
             from, to, bottom, high);
     }
-    [[nodiscard]] static std::string label(std::string const& text, double x, double y, int size,
-                                           std::string_view colour) {
-        return fmt::format("set label {} at screen {}, {} font ',{}' textcolor rgb '{}'\n", gnuplot::literal(text), x,
-                           y, size, colour);
+    [[nodiscard]] std::string label(std::string const& text, double x, double y, double size,
+                                    std::string_view colour) const {
+        return fmt::format("set label {} at screen {}, {} font ',{:.1f}' textcolor rgb '{}'\n", gnuplot::literal(text),
+                           x, y, zoom_ * size, colour);
     }
 
     /// The side view: as many metres across as the picture's shape asks for, so that a circle is a circle.
@@ -109,8 +112,8 @@ private:
         double const across =
             (what_.height + below) * (middle - left) * what_.width / ((high - low) * what_.pixels_high);
         double const first = frame.camera - 0.5 * across;
-        std::string text = margins(left, middle, low) + label(what_.title, left, 0.945, 13, "#222222") +
-                           label(frame.caption, left, 0.88, 11, "#555555");
+        std::string text = margins(left, middle, low) + label(what_.title, left, 0.945, 13.0, "#222222") +
+                           label(frame.caption, left, 0.88, 11.0, "#555555");
         text += fmt::format(
             "set xrange [{0}:{1}]\nset yrange [{2}:{3}]\nset xtics {4}, 1, {1} format '%g m'\nunset xlabel\n"
             "set object 1 rectangle from graph 0, graph 0 to graph 1, first 0 fillstyle solid noborder "
@@ -136,8 +139,8 @@ private:
     [[nodiscard]] std::string density(std::size_t i) const {
         density_panel const& panel = panels_[i];
         std::string text = margins(middle + 0.04, 0.985, low + 0.1);
-        text += label("predicted discounted return", middle + 0.04, 0.945, 13, "#222222") +
-                label(fmt::format("mean {:.0f}", panel.mean), middle + 0.04, 0.88, 11, gnuplot::colours[0]) +
+        text += label("predicted discounted return", middle + 0.04, 0.945, 13.0, "#222222") +
+                label(fmt::format("mean {:.0f}", panel.mean), middle + 0.04, 0.88, 11.0, gnuplot::colours[0]) +
                 label(fmt::format("what followed {:.0f}", panel.source->return_to_go), middle + 0.18, 0.88, 11,
                       gnuplot::colours[1]);
         text +=
@@ -168,6 +171,7 @@ private:
         {{"#9a7b3f", "#5c4820"}, {"#e69f00", "#7a5200"}, {"#f3bd4b", "#7a5200"}}};
 
     film const& what_;
+    double zoom_; // of text, which is made for 800 x 340 pixels
     std::vector<density_panel> panels_;
     interval shown_;
     double top_ = 1.0;
@@ -179,7 +183,8 @@ private:
 /// is missing; an old file of this name is replaced once the new one is whole.
 inline void draw_film(std::filesystem::path const& path, film const& what) {
     detail::film_script const script(what);
-    gnuplot::animate(path, {script.data(), script.plot(), what.width, what.pixels_high}, what.frame_hundredths);
+    gnuplot::animate(path, {script.data(), script.plot(), what.width, what.pixels_high}, what.frame_hundredths,
+                     script.font_size());
 }
 
 } // namespace gmac::examples::train
