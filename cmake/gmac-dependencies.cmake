@@ -8,8 +8,7 @@ gmac_find_required(GLOBAL)
 # The opt-in targets. A project that adds this folder names those that it wants and needs them; our own build takes what
 # is there.
 if(PROJECT_IS_TOP_LEVEL)
-    # libtorch looks for a lot while it is found, so only who names it pays.
-    set(GMAC_COMPONENTS "tbb;checkpoint;xtensor" CACHE STRING "The opt-in targets to make: ${gmac_components}")
+    set(GMAC_COMPONENTS "${gmac_components}" CACHE STRING "The opt-in targets to make: ${gmac_components}")
 else()
     set(GMAC_COMPONENTS "" CACHE STRING "The opt-in targets to make: ${gmac_components}")
 endif()

@@ -66,7 +66,7 @@ function(gmac_write_compile_options file)
     set(ours "${PROJECT_SOURCE_DIR}/include")
     set(folders "$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${collected},INTERFACE_INCLUDE_DIRECTORIES>>")
     # The compiler's own folders must keep their place, or #include_next goes wrong.
-    set(folders "$<FILTER:$<FILTER:${folders},EXCLUDE,^${ours}$>,EXCLUDE,^/usr/include$>")
+    set(folders "$<FILTER:$<FILTER:${folders},EXCLUDE,^${ours}$>,EXCLUDE,^/usr/(lib/\\.\\./)?include$>")
     set(definitions "$<TARGET_PROPERTY:${collected},INTERFACE_COMPILE_DEFINITIONS>")
     file(
         GENERATE

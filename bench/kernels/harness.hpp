@@ -34,6 +34,7 @@ void register_heads();
 void register_targets();
 void register_updates();
 void register_convolutions();
+void register_networks();
 
 template <class T>
 inline constexpr char const* name_of = std::is_same_v<T, float> ? "float" : "double";

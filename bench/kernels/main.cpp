@@ -16,6 +16,7 @@ int main(int argument_count, char** arguments) {
     gmac::bench::register_targets();
     gmac::bench::register_updates();
     gmac::bench::register_convolutions();
+    gmac::bench::register_networks();
     benchmark::AddCustomContext("gmac_lanes_float", std::to_string(xsimd::batch<float>::size));
 #if defined(GMAC_BENCH_TORCH)
     benchmark::AddCustomContext("libtorch", "one thread");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "support/catch.hpp"
-
 #include <ATen/ATen.h>
+
+// libtorch's headers bring glog's CHECK.
+#undef CHECK
+#include "support/catch.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>

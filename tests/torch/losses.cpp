@@ -122,12 +122,12 @@ TEST_CASE("strides do not matter, and the gradient has the outputs' shape") {
         INFO(p.name);
         at::Tensor const dense = p.outputs.clone().requires_grad_();
         at::Tensor const expected = gradient_of(p.loss(dense), dense);
-        // Every second element of a larger tensor; for matrices also column-major.
-        at::Tensor const padded = at::zeros({2 * p.outputs.numel()}, at::kDouble);
-        std::vector<at::Tensor> layouts{padded.slice(0, 0, c10::nullopt, 2).view(p.outputs.sizes())};
-        if (p.outputs.dim() == 2)
-            layouts.push_back(at::zeros({p.outputs.size(1), states}, at::kDouble).t());
-        for (at::Tensor const& layout : layouts) {
+        auto const every = [&](std::int64_t nth) {
+            return at::zeros({nth * p.outputs.numel()}, at::kDouble).slice(0, 0, c10::nullopt, nth).view(dense.sizes());
+        };
+        bool const vector = p.outputs.dim() == 1;
+        at::Tensor const turned = vector ? every(3) : at::zeros({p.outputs.size(1), states}, at::kDouble).t();
+        for (at::Tensor const& layout : {every(2), turned}) {
             at::Tensor const outputs = layout.copy_(p.outputs).requires_grad_();
             CHECK(distance(p.loss(outputs), p.loss(dense)) < 1e-14);
             CHECK(distance(gradient_of(p.loss(outputs), outputs), expected) < 1e-14);

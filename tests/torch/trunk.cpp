@@ -6,7 +6,7 @@
 
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agent/actor_critic.hpp>
-#include <gmac/backends/eigen.hpp>
+#include <gmac/backends/simd.hpp>
 #include <gmac/backends/tbb.hpp>
 #include <gmac/environment/vector_environment.hpp>
 #include <gmac/heads/gaussian_mixture.hpp>
@@ -83,7 +83,7 @@ template <class T>
 std::vector<T> transposed_weights(std::vector<T> const& torch_order) {
     std::vector<T> ours(torch_order.size());
     std::size_t offset = 0;
-    for (auto const [inputs, outputs] : {std::pair<std::size_t, std::size_t>(2, 16), {16, 8}}) {
+    for (auto const& [inputs, outputs] : {std::pair<std::size_t, std::size_t>(2, 16), {16, 8}}) {
         for (std::size_t i = 0; i < inputs; ++i)
             for (std::size_t j = 0; j < outputs; ++j)
                 ours[offset + i * outputs + j] = torch_order[offset + j * inputs + i];
@@ -125,7 +125,7 @@ std::vector<std::string> names_of(gmac::torch::trunk<float> const& trunk) {
 
 using agent_type =
     gmac::actor_critic<gmac::actors::categorical, gmac::heads::gaussian_mixture<5>,
-                       gmac::losses::gaussian_mixture_energy, gmac::backends::eigen<float>, gmac::torch::trunk<float>>;
+                       gmac::losses::gaussian_mixture_energy, gmac::backends::simd<float>, gmac::torch::trunk<float>>;
 
 struct run {
     gmac::vector_environment<gmac::testing::line> worlds;
@@ -155,7 +155,7 @@ static_assert(gmac::nn::module<gmac::torch::trunk<double>, double>);
 TEST_CASE("a trunk of libtorch computes what nn::mlp computes") {
     auto const check = [&]<class T>(T, at::ScalarType type, double tolerance) {
         gmac::torch::trunk<T> const theirs(tanh_network(type), 2);
-        gmac::nn::mlp<gmac::backends::eigen<T>> const ours({2, 16, 8});
+        gmac::nn::mlp<gmac::backends::simd<T>> const ours({2, 16, 8});
         CHECK(theirs.outputs() == 8);
         REQUIRE(theirs.parameter_count() == ours.parameter_count());
         auto const weights = normal_numbers<T>(ours.parameter_count(), 1);
@@ -228,7 +228,8 @@ TEST_CASE("modules that are no function of their input, or do not fit, are refus
     settled->eval();
     CHECK(of(settled) == "no error");
     check_refused(of(tanh_network(at::kDouble)), "0.weight has elements of type Double, but must have Float");
-    check_refused(of(nn::Sequential(nn::Linear(2, 4), nn::Flatten(0))), "must make [2, features]");
+    check_refused(of(nn::Sequential(nn::Linear(2, 4), nn::Flatten(nn::FlattenOptions().start_dim(0)))),
+                  "must make [2, features]");
     check_refused(of(tanh_network(), 0), "inputs is 0");
     check_refused(of(std::shared_ptr<nn::SequentialImpl>()), "null pointer");
     check_refused(of([shared = std::make_shared<plain_module>()] { return shared; }), "no error");

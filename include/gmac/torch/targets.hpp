@@ -73,9 +73,13 @@ template <class Source, class Size, class Fill>
         auto const distributions = source.template views<T>(where);
         std::size_t const columns = size(views.steps(), extent(source.locations().size(1)));
         auto const make = [&] { return new_matrix<T>(views.rows(), columns); };
-        typename Source::particles made{make()};
-        if constexpr (gaussian)
+        typename Source::particles made;
+        if constexpr (gaussian) {
+            made.means = make();
             made.deviations = make();
+        } else {
+            made.values = make();
+        }
         if (weighted)
             made.weights = make();
         matrix_view<T> const weights = weighted ? to_write<T>(made.weights) : matrix_view<T>();
@@ -99,9 +103,9 @@ template <class Head>
             head.distribution(raw, to_write<T>(made.weights), to_write<T>(made.means), to_write<T>(made.deviations));
             return made;
         } else {
-            dirac_source made{new_matrix<T>(raw.rows(), head.support_size())};
-            head.support(raw, to_write<T>(made.values));
-            return made;
+            at::Tensor const points = new_matrix<T>(raw.rows(), head.support_size());
+            head.support(raw, to_write<T>(points));
+            return dirac_source{points, {}};
         }
     });
 }

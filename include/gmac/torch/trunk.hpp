@@ -38,7 +38,7 @@ struct trunk_options {
 /// A network of libtorch as the trunk of an agent, or anywhere else where a gmac::nn::module goes:
 ///
 ///     torch::nn::Sequential net(torch::nn::Linear(4, 64), torch::nn::Tanh(), torch::nn::Linear(64, 64), torch::nn::Tanh());
-///     using agent_type = gmac::actor_critic<actor, head, loss, gmac::backends::eigen<float>, gmac::torch::trunk<float>>;
+///     using agent_type = gmac::actor_critic<actor, head, loss, gmac::backends::simd<float>, gmac::torch::trunk<float>>;
 ///     agent_type agent(worlds, gmac::torch::trunk<float>(net, 4), options, seed);
 ///
 /// Its parameters are views of the agent's one flat buffer, where they lie in the order of named_parameters(), each
@@ -210,7 +210,7 @@ private:
     }
     template <class Make>
     void take_maker(Make make) {
-        auto const pointer = [make = std::move(make)]() mutable {
+        auto pointer = [make = std::move(make)]() mutable {
             auto made = make();
             if constexpr (requires { made.ptr(); })
                 return made.ptr();

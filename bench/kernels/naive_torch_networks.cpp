@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "naive_torch_networks.hpp"
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace gmac::bench::naive {
+
+namespace {
+
+torch::Tensor tensor(float const* data, std::size_t rows, std::size_t cols) {
+    torch::set_num_threads(1);
+    return torch::from_blob(const_cast<float*>(data),
+                            {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(cols)}, torch::kFloat32)
+        .clone();
+}
+
+torch::nn::Sequential network(perceptron_shape const& shape) {
+    auto const size = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+    return torch::nn::Sequential(torch::nn::Linear(size(shape.inputs), size(shape.hidden)), torch::nn::Tanh(),
+                                 torch::nn::Linear(size(shape.hidden), size(shape.hidden)), torch::nn::Tanh(),
+                                 torch::nn::Linear(size(shape.hidden), size(shape.outputs)));
+}
+
+} // namespace
+
+job perceptron_update(perceptron_shape const& shape, float const* inputs, float const* wanted, std::size_t rows) {
+    torch::Tensor const x = tensor(inputs, rows, shape.inputs), y = tensor(wanted, rows, shape.outputs);
+    torch::nn::Sequential net = network(shape);
+    auto const adam = std::make_shared<torch::optim::Adam>(net->parameters(), torch::optim::AdamOptions(1e-4));
+    return [=]() mutable {
+        adam->zero_grad();
+        torch::Tensor const loss = torch::mse_loss(net->forward(x), y);
+        loss.backward();
+        adam->step();
+        return loss.item<float>();
+    };
+}
+
+job perceptron_forward(perceptron_shape const& shape, float const* inputs, std::size_t rows) {
+    torch::Tensor const x = tensor(inputs, rows, shape.inputs);
+    torch::nn::Sequential net = network(shape);
+    return [=]() mutable {
+        torch::NoGradGuard const no_graph;
+        return net->forward(x).data_ptr<float>()[0];
+    };
+}
+
+} // namespace gmac::bench::naive
