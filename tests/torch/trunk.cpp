@@ -14,6 +14,8 @@
 #include <gmac/nn/mlp.hpp>
 #include <gmac/torch/trunk.hpp>
 
+#include <fmt/format.h>
+
 #include <ATen/Parallel.h>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
@@ -115,6 +117,13 @@ struct tied_module : nn::Cloneable<tied_module> {
     at::Tensor forward(at::Tensor x) { return x.matmul(weight).matmul(again) * fixed; }
 };
 
+/// Scales bytes itself.
+struct byte_module : nn::Module {
+    nn::Linear layer{nullptr};
+    byte_module() : layer(register_module("layer", nn::Linear(2, 3))) {}
+    at::Tensor forward(at::Tensor x) { return layer(x.to(at::kFloat) / 255); }
+};
+
 std::vector<std::string> names_of(gmac::torch::trunk<float> const& trunk) {
     std::vector<std::string> names;
     trunk.describe([&](std::string_view name, std::size_t offset, std::size_t rows, std::size_t cols) {
@@ -209,12 +218,36 @@ TEST_CASE("parameters that are tied, do not learn, or are not used") {
     CHECK(gradient[0] + gradient[1] + gradient[2] + gradient[3] == 24.0f);
     CHECK(gradient[4] == 0.0f);
 
+    auto const network = tanh_network();
+    network->parameters()[0].set_requires_grad(false);
+    gmac::torch::trunk<float> const frozen(network, 2);
+    auto const of_frozen = passes<float>(frozen, normal_numbers<float>(frozen.parameter_count(), 1))[1];
+    for (std::size_t i = 0; i < 48; ++i)
+        CHECK((of_frozen[i] == 0.0f) == (i < 32));
+
     gmac::torch::trunk<float> const plain([] { return std::make_shared<plain_module>(); }, 2);
     CHECK(plain.outputs() == 3);
     auto const numbers = normal_numbers<float>(plain.parameter_count(), 1);
     auto const results = passes<float>(plain, numbers);
     for (std::size_t i = 9; i < numbers.size(); ++i)
         CHECK(results[1][i] == 0.0f);
+}
+
+TEST_CASE("a trunk of libtorch reads bytes where they lie") {
+    gmac::torch::trunk<float, std::uint8_t> const bytes([] { return std::make_shared<byte_module>(); }, 2);
+    gmac::torch::trunk<float> const plain(nn::Sequential(nn::Linear(2, 3)), 2);
+    auto const parameters = normal_numbers<float>(plain.parameter_count(), 1);
+    std::vector<std::uint8_t> const frame{0, 255, 51, 102};
+    std::vector<float> const scaled{0.0f, 1.0f, 0.2f, 0.4f}, slope{1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
+    std::vector<float> a(parameters.size()), b(parameters.size());
+    auto of_bytes = bytes.make_tape(2);
+    auto of_floats = plain.make_tape(2);
+    auto const x = bytes.forward(parameters, {frame.data(), 2, 2}, of_bytes);
+    auto const y = plain.forward(parameters, {scaled.data(), 2, 2}, of_floats);
+    CHECK(std::abs(x(1, 2) - y(1, 2)) < 1e-6f);
+    bytes.backward(parameters, {frame.data(), 2, 2}, of_bytes, {slope.data(), 2, 3}, a, {});
+    plain.backward(parameters, {scaled.data(), 2, 2}, of_floats, {slope.data(), 2, 3}, b, {});
+    CHECK(largest_difference(a, b) < 1e-6);
 }
 
 TEST_CASE("modules that are no function of their input, or do not fit, are refused") {
@@ -234,7 +267,8 @@ TEST_CASE("modules that are no function of their input, or do not fit, are refus
     check_refused(of(std::shared_ptr<nn::SequentialImpl>()), "null pointer");
     check_refused(of([shared = std::make_shared<plain_module>()] { return shared; }), "no error");
     trunk<float> const shared([one = std::make_shared<plain_module>()] { return one; }, 2);
-    check_refused(message_of([&] { static_cast<void>(shared.make_tape(1)); }), "a further module");
+    check_refused(message_of([&] { static_cast<void>(shared.make_tape(1)); }),
+                  "a copy of the module is not like the module");
 
     trunk<float> const fits(tanh_network(), 2);
     auto const parameters = normal_numbers<float>(fits.parameter_count(), 1);

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,6 +36,18 @@ struct trunk_options {
     std::optional<double> orthogonal_gain{};
 };
 
+namespace detail {
+
+/// A trunk that reads something else than its scalars says so, and then the agent hands it observations as they are.
+template <class T, class Input>
+struct reads {
+    using input_type = Input;
+};
+template <class T>
+struct reads<T, T> {};
+
+} // namespace detail
+
 /// A network of libtorch as the trunk of an agent, or anywhere else where a gmac::nn::module goes:
 ///
 ///     torch::nn::Sequential net(torch::nn::Linear(4, 64), torch::nn::Tanh(), torch::nn::Linear(64, 64), torch::nn::Tanh());
@@ -49,8 +62,11 @@ struct trunk_options {
 /// input alone, or a run could not be resumed: one that draws random numbers or changes its buffers (dropout, batch
 /// normalisation; call eval() first) is refused. Results are the same bits if libtorch's are: torch::set_num_threads(1),
 /// and OPENBLAS_NUM_THREADS=1 where its matrix products come from OpenBLAS. libtorch allocates in each pass.
-template <std::floating_point T = float>
-class trunk {
+///
+/// With bytes as Input the module gets tensors of type uint8, such as frames: it scales and shapes them in its forward.
+template <std::floating_point T = float, class Input = T>
+    requires std::same_as<Input, T> || std::same_as<Input, std::uint8_t>
+class trunk : public detail::reads<T, Input> {
 public:
     using scalar = T;
 
@@ -126,20 +142,23 @@ public:
         return t;
     }
 
-    matrix_view<T const> forward(std::span<T const> parameters, matrix_view<T const> input, tape& t) const {
+    matrix_view<T const> forward(std::span<T const> parameters, matrix_view<Input const> input, tape& t) const {
         require_parameters(parameters.size(), "torch trunk: forward");
         require_shape(input, input.rows(), inputs_, "the input", "torch trunk: forward");
         require(input.rows() <= t.rows, "torch trunk: forward: the input has {} rows, but the tape was made for {}",
                 input.rows(), t.rows);
         at::AutoGradMode const recording(true);
         place(parameters, t);
-        t.input = detail::tensor_over(input).requires_grad_();
+        t.input = detail::tensor_over(input);
+        if constexpr (std::same_as<Input, T>)
+            t.input.requires_grad_();
         t.output = forward_(*t.module, t.input).contiguous();
         require_features(t.output, input.rows());
         return detail::to_write<T>(t.output);
     }
 
-    void backward(std::span<T const> parameters, matrix_view<T const> input, tape& t,
+    /// The gradient of bytes must be an empty view.
+    void backward(std::span<T const> parameters, matrix_view<Input const> input, tape& t,
                   matrix_view<T const> output_gradient, std::span<T> parameter_gradient,
                   matrix_view<T> input_gradient) const {
         require_parameters(parameters.size(), "torch trunk: backward");
@@ -153,6 +172,7 @@ public:
             if (parameter.requires_grad())
                 wanted.push_back(parameter);
         if (!input_gradient.empty()) {
+            require(std::same_as<Input, T>, "torch trunk: backward: there is no gradient of bytes");
             require_shape(input_gradient, input.rows(), inputs_, "the input gradient", "torch trunk: backward");
             wanted.push_back(t.input);
         }
@@ -206,6 +226,11 @@ private:
         require(module != nullptr, "torch trunk: the module is a null pointer");
         use_forward_of(*module);
         original_ = module->clone(); // the caller may go on with his own
+        // libtorch does not clone which parameters learn, nor that two are one.
+        auto const from = tensors_of(*module), to = tensors_of(*original_);
+        require_alike(from.size() == to.size());
+        for (std::size_t i = 0; i < from.size(); ++i)
+            to[i].set_requires_grad(from[i].requires_grad());
         make_ = [original = original_] { return original->clone(); };
     }
     template <class Make>
@@ -230,7 +255,11 @@ private:
         };
     }
 
-    /// One more module, with the buffers of the first one; libtorch does not clone which parameters learn.
+    static void require_alike(bool alike) {
+        require(alike, "torch trunk: a copy of the module is not like the module, but must have the same parameters");
+    }
+
+    /// One more module, with the first one's buffers and choice of the parameters that learn.
     [[nodiscard]] std::shared_ptr<::torch::nn::Module> make() const {
         at::NoGradGuard const unrecorded;
         std::shared_ptr<::torch::nn::Module> made = make_();
@@ -242,7 +271,7 @@ private:
             alike = parameters[i].sizes() == at::IntArrayRef(placed_[i].sizes);
             parameters[i].set_requires_grad(placed_[i].requires_grad);
         }
-        require(alike, "torch trunk: a further module is not like the first one, but must have the same parameters");
+        require_alike(alike);
         for (std::size_t i = 0; i < from.size(); ++i)
             copy(from[i], buffers[i]);
         return made;
@@ -290,7 +319,7 @@ private:
         std::int64_t const changes_before = changes();
         at::Tensor const generator_before = generator();
         at::Tensor const features = forward_(*original_, at::zeros({2, detail::extent(inputs_)},
-                                                                   at::TensorOptions().dtype(detail::type_of<T>)));
+                                                                   at::TensorOptions().dtype(detail::type_of<Input>)));
         require(generator_before.equal(generator()),
                 "torch trunk: the module draws random numbers, but must be a function of its input: if it has dropout, "
                 "call eval()");
