@@ -9,13 +9,15 @@
 
 namespace gmac::torch::detail {
 
-/// A gradient that must not be differentiated: there are no second derivatives, and none must be taken for zero.
+/// A gradient with respect to `outputs` that must not be differentiated with respect to them again: there are no second
+/// derivatives, and none must be taken for zero.
 class first_derivative : public ::torch::autograd::Function<first_derivative> {
 public:
     using context = ::torch::autograd::AutogradContext;
     using list = ::torch::autograd::variable_list;
 
-    static at::Tensor forward(context*, at::Tensor const& gradient) { return gradient.view(gradient.sizes()); }
+    // By pointer, so that libtorch takes the outputs alone for an argument that may be differentiated.
+    static at::Tensor forward(context*, at::Tensor const& /*outputs*/, at::Tensor const* gradient) { return *gradient; }
     static list backward(context*, list const&) {
         fail("gmac::torch: the second derivative of a loss is asked for, but there is only the first");
     }
@@ -27,17 +29,16 @@ public:
     using context = ::torch::autograd::AutogradContext;
     using list = ::torch::autograd::variable_list;
 
-    // By pointers, so that libtorch takes the outputs alone for arguments that may be differentiated.
-    static at::Tensor forward(context* saved, at::Tensor const& /*outputs*/, at::Tensor const* value,
+    static at::Tensor forward(context* saved, at::Tensor const& outputs, at::Tensor const* value,
                               at::Tensor const* gradient) {
         saved->save_for_backward({*gradient});
+        saved->saved_data["outputs"] = outputs; // not among the above, since it may be changed before the backward pass
         return *value;
     }
     static list backward(context* saved, list const& of_value) {
         at::Tensor gradient = of_value[0].detach().mul(saved->get_saved_variables()[0]);
-        // As once_differentiable does in Python: with create_graph the result has a history, which refuses.
-        if (at::GradMode::is_enabled())
-            gradient = first_derivative::apply(gradient.detach().requires_grad_());
+        if (at::GradMode::is_enabled()) // create_graph
+            gradient = first_derivative::apply(saved->saved_data["outputs"].toTensor(), &gradient);
         return {gradient, {}, {}};
     }
 };
