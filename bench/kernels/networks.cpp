@@ -103,7 +103,7 @@ void add_perceptron(std::string const& backend) {
                                   return naive::perceptron_update(shape, p->states.data(), p->wanted.data(), 64);
                               })});
     });
-    for (std::size_t const rows : {1, 1024}) {
+    for (std::size_t const rows : {std::size_t(1), std::size_t(1024)}) {
         std::string const batch = "/batch_" + std::to_string(rows) + "/" + backend;
         add<T>("perceptron_forward" + batch, [rows] {
             auto const p = std::make_shared<perceptron<Backend>>(rows);
