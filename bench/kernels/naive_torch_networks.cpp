@@ -19,9 +19,13 @@ torch::Tensor tensor(float const* data, std::size_t rows, std::size_t cols) {
 
 torch::nn::Sequential network(perceptron_shape const& shape) {
     auto const size = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-    return torch::nn::Sequential(torch::nn::Linear(size(shape.inputs), size(shape.hidden)), torch::nn::Tanh(),
-                                 torch::nn::Linear(size(shape.hidden), size(shape.hidden)), torch::nn::Tanh(),
-                                 torch::nn::Linear(size(shape.hidden), size(shape.outputs)));
+    torch::nn::Sequential made(torch::nn::Linear(size(shape.inputs), size(shape.hidden)));
+    auto const activate = [&] { shape.relu ? made->push_back(torch::nn::ReLU()) : made->push_back(torch::nn::Tanh()); };
+    activate();
+    made->push_back(torch::nn::Linear(size(shape.hidden), size(shape.hidden)));
+    activate();
+    made->push_back(torch::nn::Linear(size(shape.hidden), size(shape.outputs)));
+    return made;
 }
 
 } // namespace

@@ -7,9 +7,10 @@
 
 namespace gmac::bench::naive {
 
-/// A perceptron with two hidden layers and tanh after both, as a torch::nn::Sequential.
+/// A perceptron with two hidden layers and tanh or ReLU after both, as a torch::nn::Sequential.
 struct perceptron_shape {
     std::size_t inputs, hidden, outputs;
+    bool relu;
 };
 
 /// One step of learning: forward, mean squared error to `wanted` [rows, outputs], backward, torch::optim::Adam.

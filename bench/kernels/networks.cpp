@@ -26,15 +26,16 @@ template <class Backend>
 struct perceptron {
     using T = typename Backend::scalar;
 
-    nn::mlp<Backend> network{{inputs, hidden, hidden, outputs}, {.activate_last = false}};
-    nn::adam<T> optimiser{network.parameter_count(), {.learning_rate = 1e-4}};
     std::size_t rows;
+    nn::mlp<Backend> network;
+    nn::adam<T> optimiser{network.parameter_count(), {.learning_rate = 1e-4}};
     typename nn::mlp<Backend>::tape tape;
     buffer<T> parameters, gradient;
     table<T> states, wanted, slope;
 
-    explicit perceptron(std::size_t batch)
+    perceptron(std::size_t batch, nn::activation function)
         : rows(batch),
+          network({inputs, hidden, hidden, outputs}, {.function = function, .activate_last = false}),
           tape(network.make_tape(batch)),
           parameters(network.parameter_count()),
           gradient(network.parameter_count()),
@@ -91,39 +92,48 @@ struct products {
 };
 
 template <class Backend>
-void add_perceptron(std::string const& backend) {
+void add_perceptron(std::string const& backend, nn::activation function) {
     using T = typename Backend::scalar;
-    static constexpr naive::perceptron_shape shape{inputs, hidden, outputs};
+    bool const relu = function == nn::activation::relu;
+    naive::perceptron_shape const shape{inputs, hidden, outputs, relu};
+    std::string const suffix = (relu ? "_relu/" : "_tanh/") + backend;
     // The backward pass has twice the products of the forward pass, less those for the gradient of the states.
     double const update_operations = 2.0 * (3.0 * multiply_adds - inputs * hidden);
-    add<T>("perceptron_update/batch_64/" + backend, [=] {
-        auto const p = std::make_shared<perceptron<Backend>>(64);
+    add<T>("perceptron_update/batch_64" + suffix, [=] {
+        auto const p = std::make_shared<perceptron<Backend>>(64, function);
         return std::pair([p] { benchmark::DoNotOptimize(p->update()); },
                          work{64, update_operations, 0, in_torch<T>([&] {
                                   return naive::perceptron_update(shape, p->states.data(), p->wanted.data(), 64);
                               })});
     });
-    for (std::size_t const rows : {std::size_t(1), std::size_t(1024)}) {
-        std::string const batch = "/batch_" + std::to_string(rows) + "/" + backend;
-        add<T>("perceptron_forward" + batch, [rows] {
-            auto const p = std::make_shared<perceptron<Backend>>(rows);
+    for (std::size_t const rows : {std::size_t(1), std::size_t(1024)})
+        add<T>("perceptron_forward/batch_" + std::to_string(rows) + suffix, [=] {
+            auto const p = std::make_shared<perceptron<Backend>>(rows, function);
             return std::pair([p] { benchmark::DoNotOptimize(p->forward().data()); },
                              work{rows, 2.0 * multiply_adds, 0, in_torch<T>([&] {
                                       return naive::perceptron_forward(shape, p->states.data(), rows);
                                   })});
         });
-        add<T>("perceptron_products" + batch, [rows] {
+}
+
+template <class Backend>
+void add_products(std::string const& backend) {
+    for (std::size_t const rows : {std::size_t(1), std::size_t(1024)})
+        add<typename Backend::scalar>("perceptron_products/batch_" + std::to_string(rows) + "/" + backend, [rows] {
             auto const p = std::make_shared<products<Backend>>(rows);
             return std::pair([p] { p->run(); }, work{rows, 2.0 * multiply_adds});
         });
-    }
 }
 
 } // namespace
 
 void register_networks() {
-    add_perceptron<backends::simd<float>>("simd");
-    add_perceptron<backends::eigen<float>>("eigen");
+    for (nn::activation const function : {nn::activation::tanh, nn::activation::relu}) {
+        add_perceptron<backends::simd<float>>("simd", function);
+        add_perceptron<backends::eigen<float>>("eigen", function);
+    }
+    add_products<backends::simd<float>>("simd");
+    add_products<backends::eigen<float>>("eigen");
 }
 
 } // namespace gmac::bench

@@ -219,6 +219,7 @@ public:
 
 private:
     using sizes = tiling<V>;
+    static constexpr std::size_t wide_width = 8 * sizes::width;
 
     /// Rows of the result, and a range of the inner index.
     struct part {
@@ -229,6 +230,9 @@ private:
     void panels(part const& p, Finish&& finish) const noexcept {
         std::size_t const cols = result_.cols();
         std::size_t col = 0;
+        if (p.rows == 1 && right_.row_contiguous() && result_.row_contiguous())
+            for (; col + wide_width <= cols; col += wide_width)
+                wide_row(p, col, finish);
         for (; col + sizes::panel_width <= cols; col += sizes::panel_width)
             panel<sizes::columns>(p, col, sizes::panel_width, finish);
         if constexpr (sizes::columns == 4)
@@ -236,6 +240,23 @@ private:
                 panel<2>(p, col, 2 * sizes::width, finish);
         for (; col < cols; col += sizes::width)
             panel<1>(p, col, (std::min)(sizes::width, cols - col), finish);
+    }
+
+    /// Eight registers of a single row: with fewer sums under way each multiply-add waits for the one before it.
+    template <class Finish>
+    void wide_row(part const& p, std::size_t col, Finish&& finish) const noexcept {
+        alignas(64) std::array<T, wide_width> start{};
+        if (start_ == start_from::bias)
+            for (std::size_t j = 0; j < wide_width; ++j)
+                start[j] = bias_[col + j];
+        T* const to = &result_(p.row, col);
+        bool const from_result = p.first > 0 || start_ == start_from::result;
+        T const* const a = left_.data() + static_cast<std::ptrdiff_t>(p.row) * left_.row_stride() +
+                           static_cast<std::ptrdiff_t>(p.first) * left_.col_stride();
+        multiply_tile<V, 1, 8>(p.last - p.first, a, 0, left_.col_stride(), right_.data() + offset(p.first, col),
+                               right_.row_stride(), from_result ? to : start.data(), 0, to, 0);
+        if (p.last == left_.cols())
+            finish(result_.block(p.row, col, 1, wide_width));
     }
 
     template <std::size_t Registers, class Finish>

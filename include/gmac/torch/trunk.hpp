@@ -6,6 +6,7 @@
 #include <gmac/core/view.hpp>
 #include <gmac/nn/initialization.hpp>
 #include <gmac/nn/module.hpp>
+#include <gmac/torch/module_copies.hpp>
 #include <gmac/torch/tensors.hpp>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -17,7 +18,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,18 +35,6 @@ struct trunk_options {
     /// have √2.
     std::optional<double> orthogonal_gain{};
 };
-
-namespace detail {
-
-/// A trunk that reads something else than its scalars says so, and then the agent hands it observations as they are.
-template <class T, class Input>
-struct reads {
-    using input_type = Input;
-};
-template <class T>
-struct reads<T, T> {};
-
-} // namespace detail
 
 /// A network of libtorch as the trunk of an agent, or anywhere else where a gmac::nn::module goes:
 ///
@@ -66,9 +54,10 @@ struct reads<T, T> {};
 /// With bytes as Input the module gets tensors of type uint8, such as frames: it scales and shapes them in its forward.
 template <std::floating_point T = float, class Input = T>
     requires std::same_as<Input, T> || std::same_as<Input, std::uint8_t>
-class trunk : public detail::reads<T, Input> {
+class trunk {
 public:
     using scalar = T;
+    using input_type = Input;
 
     /// Movable, not copyable: a pass records its graph here.
     class tape {
@@ -94,14 +83,9 @@ public:
     /// Throws gmac::error if the module has parameters of another type than T or on another device, if its features are
     /// not [n, outputs], and if it draws random numbers or changes its buffers.
     template <class Module>
-    explicit trunk(Module module, std::size_t inputs, trunk_options options = {}) : inputs_(inputs), options_(options) {
+    explicit trunk(Module module, std::size_t inputs, trunk_options options = {})
+        : inputs_(inputs), options_(options), modules_(std::move(module)) {
         require(inputs > 0, "torch trunk: inputs is 0, but must be positive");
-        if constexpr (requires { module.ptr(); })
-            take(module.ptr());
-        else if constexpr (requires { module.get(); })
-            take(module);
-        else
-            take_maker(std::move(module));
         list_parameters();
         probe();
     }
@@ -112,7 +96,7 @@ public:
 
     void initialize(std::span<T> parameters, random_stream& stream) const {
         require_parameters(parameters.size(), "torch trunk: initialize");
-        auto const values = tensors_of(*original_);
+        auto const values = copies::parameters_of(modules_.original());
         for (std::size_t i = 0; i < values.size(); ++i) {
             placed const& p = placed_[i];
             std::span<T> const here = parameters.subspan(p.offset, p.count());
@@ -137,8 +121,8 @@ public:
     [[nodiscard]] tape make_tape(std::size_t rows) const {
         tape t;
         t.rows = rows;
-        t.module = make();
-        t.parameters = tensors_of(*t.module);
+        t.module = modules_.make();
+        t.parameters = copies::parameters_of(*t.module);
         return t;
     }
 
@@ -152,7 +136,7 @@ public:
         t.input = detail::tensor_over(input);
         if constexpr (std::same_as<Input, T>)
             t.input.requires_grad_();
-        t.output = forward_(*t.module, t.input).contiguous();
+        t.output = modules_.forward(*t.module, t.input).contiguous();
         require_features(t.output, input.rows());
         return detail::to_write<T>(t.output);
     }
@@ -192,20 +176,21 @@ public:
     /// agent's trunk comes first in agent.parameters().
     [[nodiscard]] std::shared_ptr<::torch::nn::Module> module_with(std::span<T const> parameters) const {
         require_parameters(parameters.size(), "torch trunk: module_with");
-        std::shared_ptr<::torch::nn::Module> made = make();
-        auto const tensors = tensors_of(*made);
+        std::shared_ptr<::torch::nn::Module> made = modules_.make();
+        auto const tensors = copies::parameters_of(*made);
         for (std::size_t i = 0; i < tensors.size(); ++i)
             copy(placed_[i].in(parameters.data()), tensors[i]);
         return made;
     }
 
 private:
+    using copies = detail::module_copies;
+
     /// A parameter's name, shape, and place in the flat range.
     struct placed {
         std::string name;
         std::vector<std::int64_t> sizes, strides;
         std::size_t offset;
-        bool requires_grad;
 
         [[nodiscard]] std::size_t rows() const noexcept { return sizes.size() > 1 ? detail::extent(sizes[0]) : 1; }
         [[nodiscard]] std::size_t cols() const noexcept { return rows() > 0 ? count() / rows() : 0; }
@@ -221,86 +206,13 @@ private:
         }
     };
 
-    template <class Impl>
-    void take(std::shared_ptr<Impl> const& module) {
-        require(module != nullptr, "torch trunk: the module is a null pointer");
-        use_forward_of(*module);
-        original_ = module->clone(); // the caller may go on with his own
-        // libtorch does not clone which parameters learn, nor that two are one.
-        auto const from = tensors_of(*module), to = tensors_of(*original_);
-        require_alike(from.size() == to.size());
-        for (std::size_t i = 0; i < from.size(); ++i)
-            to[i].set_requires_grad(from[i].requires_grad());
-        make_ = [original = original_] { return original->clone(); };
-    }
-    template <class Make>
-    void take_maker(Make make) {
-        auto pointer = [make = std::move(make)]() mutable {
-            auto made = make();
-            if constexpr (requires { made.ptr(); })
-                return made.ptr();
-            else
-                return made;
-        };
-        make_ = pointer;
-        auto const first = pointer();
-        require(first != nullptr, "torch trunk: the module is a null pointer");
-        use_forward_of(*first);
-        original_ = first;
-    }
-    template <class Impl>
-    void use_forward_of(Impl const&) {
-        forward_ = [](::torch::nn::Module& module, at::Tensor const& input) -> at::Tensor {
-            return dynamic_cast<Impl&>(module).forward(input);
-        };
-    }
-
-    static void require_alike(bool alike) {
-        require(alike, "torch trunk: a copy of the module is not like the module, but must have the same parameters");
-    }
-
-    /// One more module, with the first one's buffers and choice of the parameters that learn.
-    [[nodiscard]] std::shared_ptr<::torch::nn::Module> make() const {
-        at::NoGradGuard const unrecorded;
-        std::shared_ptr<::torch::nn::Module> made = make_();
-        auto const parameters = tensors_of(*made);
-        auto const buffers = made->buffers();
-        auto const from = original_->buffers();
-        bool alike = made != original_ && parameters.size() == placed_.size() && buffers.size() == from.size();
-        for (std::size_t i = 0; alike && i < placed_.size(); ++i) {
-            alike = parameters[i].sizes() == at::IntArrayRef(placed_[i].sizes);
-            parameters[i].set_requires_grad(placed_[i].requires_grad);
-        }
-        require_alike(alike);
-        for (std::size_t i = 0; i < from.size(); ++i)
-            copy(from[i], buffers[i]);
-        return made;
-    }
-
-    /// Each parameter once, even if it is registered under two names.
-    [[nodiscard]] static std::vector<at::Tensor> tensors_of(::torch::nn::Module const& module,
-                                                            std::vector<std::string>* names = nullptr) {
-        std::vector<at::Tensor> tensors;
-        for (auto const& named : module.named_parameters()) {
-            bool const known =
-                std::ranges::any_of(tensors, [&](at::Tensor const& t) { return t.is_same(named.value()); });
-            if (known)
-                continue;
-            tensors.push_back(named.value());
-            if (names != nullptr)
-                names->push_back(named.key());
-        }
-        return tensors;
-    }
-
     void list_parameters() {
         std::vector<std::string> names;
-        auto const tensors = tensors_of(*original_, &names);
+        auto const tensors = copies::parameters_of(modules_.original(), &names);
         for (std::size_t i = 0; i < tensors.size(); ++i) {
             at::Tensor const& tensor = tensors[i];
             detail::require_readable<T>(tensor, names[i], "torch trunk", detail::role::differentiable);
-            placed_.push_back({names[i], tensor.sizes().vec(), tensor.contiguous().strides().vec(), parameter_count_,
-                               tensor.requires_grad()});
+            placed_.push_back({names[i], tensor.sizes().vec(), tensor.contiguous().strides().vec(), parameter_count_});
             parameter_count_ += placed_.back().count();
         }
     }
@@ -308,7 +220,7 @@ private:
     /// Finds out how many features there are, and whether the module is a function of its input.
     void probe() {
         at::NoGradGuard const unrecorded;
-        auto const buffers = original_->buffers();
+        auto const buffers = modules_.original().buffers();
         auto const changes = [&buffers] {
             std::int64_t sum = 0;
             for (at::Tensor const& buffer : buffers)
@@ -318,8 +230,9 @@ private:
         auto const generator = [] { return at::detail::getDefaultCPUGenerator().get_state(); };
         std::int64_t const changes_before = changes();
         at::Tensor const generator_before = generator();
-        at::Tensor const features = forward_(*original_, at::zeros({2, detail::extent(inputs_)},
-                                                                   at::TensorOptions().dtype(detail::type_of<Input>)));
+        at::Tensor const features =
+            modules_.forward(modules_.original(), at::zeros({2, detail::extent(inputs_)},
+                                                            at::TensorOptions().dtype(detail::type_of<Input>)));
         require(generator_before.equal(generator()),
                 "torch trunk: the module draws random numbers, but must be a function of its input: if it has dropout, "
                 "call eval()");
@@ -365,10 +278,8 @@ private:
     std::size_t outputs_ = 0;
     std::size_t parameter_count_ = 0;
     trunk_options options_;
+    copies modules_;
     std::vector<placed> placed_;
-    at::Tensor (*forward_)(::torch::nn::Module&, at::Tensor const&) = nullptr;
-    std::shared_ptr<::torch::nn::Module> original_;
-    std::function<std::shared_ptr<::torch::nn::Module>()> make_;
 };
 
 } // namespace gmac::torch
