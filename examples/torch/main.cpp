@@ -14,7 +14,6 @@
 
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 
 namespace {
 
@@ -26,8 +25,10 @@ using agent_type =
 double evaluate(agent_type const& agent) {
     gmac::vector_environment<classic::cart_pole> worlds(20, /*seed*/ 7);
     auto policy = agent.policy(worlds.size());
-    auto const returns = gmac::evaluate(policy, worlds);
-    return std::accumulate(returns.begin(), returns.end(), 0.0) / static_cast<double>(returns.size());
+    double sum = 0.0;
+    for (gmac::finished_episode const& episode : gmac::evaluate(policy, worlds))
+        sum += episode.reward_sum;
+    return sum / static_cast<double>(worlds.size());
 }
 
 } // namespace
