@@ -79,7 +79,7 @@ if(GMAC_BUILD_EXAMPLES)
 endif()
 
 if(GMAC_BUILD_TESTS)
-    gmac_optional_target(gmac::xtensor "libxtensor-dev libxtensor-blas-dev" "tests with xtensors")
+    gmac_optional_target(gmac::xtensor "libxtensor-dev libxtensor-blas-dev libopenblas-dev" "tests with xtensors")
     find_package(rapidcheck CONFIG QUIET GLOBAL)
     gmac_optional_target(rapidcheck librapidcheck-dev "property tests")
     find_program(GMAC_CLANG NAMES clang++)

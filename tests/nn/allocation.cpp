@@ -2,6 +2,7 @@
 #include "judges.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
+#include "support/serial_blas.hpp"
 
 #include <gmac/nn/activation.hpp>
 #include <gmac/nn/adam.hpp>

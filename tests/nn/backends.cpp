@@ -37,5 +37,9 @@ template struct compiled<backends::simd<float>>;
 template struct compiled<backends::simd<double>>;
 template struct compiled<backends::eigen<float>>;
 template struct compiled<backends::eigen<double>>;
+#if defined(GMAC_TEST_XTENSOR)
+template struct compiled<backends::xtensor<float>>;
+template struct compiled<backends::xtensor<double>>;
+#endif
 
 } // namespace gmac::test

@@ -7,6 +7,9 @@
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
+#if defined(GMAC_TEST_XTENSOR)
+#include <gmac/backends/xtensor.hpp>
+#endif
 
 #include <cmath>
 #include <cstddef>
@@ -38,8 +41,15 @@ using eigen_float = compiled<backends::eigen<float>>;
 using eigen_double = compiled<backends::eigen<double>>;
 
 // Those of which everything below must hold; another backend is added here and in backends.cpp.
-#define GMAC_TEST_BACKENDS \
+#define GMAC_TEST_CORE_BACKENDS \
     gmac::test::simd_float, gmac::test::simd_double, gmac::test::eigen_float, gmac::test::eigen_double
+#if defined(GMAC_TEST_XTENSOR)
+using xtensor_float = compiled<backends::xtensor<float>>;
+using xtensor_double = compiled<backends::xtensor<double>>;
+#define GMAC_TEST_BACKENDS GMAC_TEST_CORE_BACKENDS, gmac::test::xtensor_float, gmac::test::xtensor_double
+#else
+#define GMAC_TEST_BACKENDS GMAC_TEST_CORE_BACKENDS
+#endif
 
 /// How a matrix lies in memory.
 enum class layout { row_major, column_major, padded_rows, padded_columns, both_strided };

@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 using namespace gmac;
@@ -243,9 +244,10 @@ TEST_CASE("The backends and the scalar types agree to rounding", "[nn][modules]"
         for (std::size_t i = 0; i < p.size(); ++i)
             CHECK(static_cast<double>(gradient[i]) == Approx(expected_gradient[i]).epsilon(0).margin(10 * tolerance));
     };
-    compare(simd_double{}, 1e-14);
-    compare(simd_float{}, 5e-6);
-    compare(eigen_float{}, 5e-6);
+    auto const compare_all = [&]<class... B>(std::type_identity<std::tuple<B...>>) {
+        (compare(B{}, std::is_same_v<typename B::scalar, double> ? 1e-14 : 5e-6), ...);
+    };
+    compare_all(std::type_identity<std::tuple<GMAC_TEST_BACKENDS>>{});
 }
 
 TEST_CASE("Parameter tensors have names and places", "[nn][modules]") {

@@ -5,14 +5,12 @@
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/module.hpp>
-#include <gmac/nn/overlap.hpp>
 
 #include <Eigen/Core>
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <string_view>
 #include <type_traits>
 
 namespace gmac::backends {
@@ -28,18 +26,18 @@ struct eigen : maps<T> {
 
     /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is nn::transposed(view).
     static void product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
-        check(left, right, result, "product");
+        maps<T>::check_product(left, right, result, "product");
         multiply(left, right, result, false);
     }
     /// result += left · right.
     static void product_add(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
-        check(left, right, result, "product_add");
+        maps<T>::check_product(left, right, result, "product_add");
         multiply(left, right, result, true);
     }
     /// result = f(input · weight + bias), the bias [m] added to each row.
     static void affine(matrix_view<T const> input, matrix_view<T const> weight, vector_view<T const> bias,
                        nn::activation f, matrix_view<T> result) {
-        check(input, weight, result, "affine");
+        maps<T>::check_product(input, weight, result, "affine");
         require_size(bias, result.cols(), "the bias", "affine");
         for (std::size_t i = 0; i < result.rows(); ++i)
             for (std::size_t j = 0; j < result.cols(); ++j)
@@ -60,15 +58,6 @@ private:
     static constexpr std::size_t outer =
         (std::min)(std::size_t{EIGEN_STACK_ALLOCATION_LIMIT} / (inner * sizeof(T)), std::size_t{256});
     static_assert(outer > 0, "EIGEN_STACK_ALLOCATION_LIMIT is too small for a product without allocation");
-
-    static void check(matrix_view<T const> const& left, matrix_view<T const> const& right, matrix_view<T> const& result,
-                      std::string_view where) {
-        require(left.rows() == result.rows() && right.cols() == result.cols() && left.cols() == right.rows(),
-                "{}: {} x {} times {} x {} does not give {} x {}", where, left.rows(), left.cols(), right.rows(),
-                right.cols(), result.rows(), result.cols());
-        nn::detail::require_no_overlap(result, left, where);
-        nn::detail::require_no_overlap(result, right, where);
-    }
 
     static void multiply(matrix_view<T const> const& left, matrix_view<T const> const& right,
                          matrix_view<T> const& result, bool accumulate) {

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 
 namespace gmac::backends {
@@ -204,6 +205,16 @@ struct maps {
 
 protected:
     using V = lanes::widest<T>;
+
+    /// What every product asks of its operands.
+    static void check_product(matrix_view<T const> const& left, matrix_view<T const> const& right,
+                              matrix_view<T> const& result, std::string_view where) {
+        require(left.rows() == result.rows() && right.cols() == result.cols() && left.cols() == right.rows(),
+                "{}: {} x {} times {} x {} does not give {} x {}", where, left.rows(), left.cols(), right.rows(),
+                right.cols(), result.rows(), result.cols());
+        nn::detail::require_no_overlap(result, left, where);
+        nn::detail::require_no_overlap(result, right, where);
+    }
 
     static void activate_unchecked(nn::activation f, matrix_view<T const> input, matrix_view<T> result) noexcept {
         if (input.dense() && result.dense()) {

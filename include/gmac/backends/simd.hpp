@@ -8,7 +8,6 @@
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/module.hpp>
-#include <gmac/nn/overlap.hpp>
 
 #include <xsimd/xsimd.hpp>
 
@@ -31,18 +30,18 @@ struct simd : maps<T> {
 
     /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is nn::transposed(view).
     static void product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
-        check(left, right, result, "product");
+        maps<T>::check_product(left, right, result, "product");
         multiply(left, right, result, detail::start_from::zero);
     }
     /// result += left · right.
     static void product_add(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
-        check(left, right, result, "product_add");
+        maps<T>::check_product(left, right, result, "product_add");
         multiply(left, right, result, detail::start_from::result);
     }
     /// result = f(input · weight + bias), the bias [m] added to each row.
     static void affine(matrix_view<T const> input, matrix_view<T const> weight, vector_view<T const> bias,
                        nn::activation f, matrix_view<T> result) {
-        check(input, weight, result, "affine");
+        maps<T>::check_product(input, weight, result, "affine");
         require_size(bias, result.cols(), "the bias", "affine");
         if (detail::few_columns<V>(input, weight)) {
             detail::multiply_few_columns<V>(input, weight, result, detail::start_from::bias, bias);
@@ -56,15 +55,6 @@ struct simd : maps<T> {
 
 private:
     using V = lanes::widest<T>;
-
-    static void check(matrix_view<T const> const& left, matrix_view<T const> const& right, matrix_view<T> const& result,
-                      std::string_view where) {
-        require(left.rows() == result.rows() && right.cols() == result.cols() && left.cols() == right.rows(),
-                "{}: {} x {} times {} x {} does not give {} x {}", where, left.rows(), left.cols(), right.rows(),
-                right.cols(), result.rows(), result.cols());
-        nn::detail::require_no_overlap(result, left, where);
-        nn::detail::require_no_overlap(result, right, where);
-    }
 
     static void finish(nn::activation f, matrix_view<T> const& block) noexcept {
         if (f != nn::activation::none)
