@@ -72,6 +72,7 @@ void session::save() {
     save_checkpoint(folder_.checkpoint(),
                     {{"settings", to_json(asked_.settings).dump()}, {"seconds", fmt::format("{}", seconds())}},
                     [this](archive& state) { trainer_->persist(state); });
+    trainer_->save_policy(folder_.policy(), worlds_);
     saved_at_ = seconds();
 }
 

@@ -5,3 +5,4 @@
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/detail.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
+#include <gmac/actors/to_environment.hpp>

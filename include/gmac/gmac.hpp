@@ -9,6 +9,7 @@
 #include <gmac/backends/eigen.hpp>
 #include <gmac/backends/simd.hpp>
 #include <gmac/core.hpp>
+#include <gmac/deploy.hpp>
 #include <gmac/distributions.hpp>
 #include <gmac/environment.hpp>
 #include <gmac/heads.hpp>

@@ -13,13 +13,6 @@
 
 #include <Eigen/Core>
 
-#if __has_include(<xtensor/xadapt.hpp>)
-#include <xtensor/xadapt.hpp>
-#include <xtensor/xtensor.hpp>
-#include <xtensor/xview.hpp>
-#endif
-
-#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -109,15 +102,6 @@ void same_in_every_layout(Loss const& loss, problem<T> const& p) {
                                   targets::dirac_particles<T const>{particles, weights},
                                   large.block(1, 2, values.rows(), values.cols())) == value);
     CHECK(equal(large.block(1, 2, values.rows(), values.cols())));
-
-#if __has_include(<xtensor/xadapt.hpp>)
-    std::array<std::size_t, 2> const size{p.states, p.samples};
-    auto const adapted = xt::adapt(p.values, size);
-    xt::xtensor<T, 2> tensor(size);
-    CHECK(loss.value_and_gradient(head, quantile_outputs<T const>{adapted, outputs.fractions}, targets, tensor) ==
-          value);
-    CHECK(equal(tensor));
-#endif
 }
 
 template <class T>

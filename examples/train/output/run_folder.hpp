@@ -65,6 +65,8 @@ public:
     [[nodiscard]] std::filesystem::path metrics() const { return path_ / "metrics.csv"; }
     [[nodiscard]] std::filesystem::path episodes() const { return path_ / "episodes.csv"; }
     [[nodiscard]] std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
+    /// The policy of the checkpoint by itself, for gmac::load_policy.
+    [[nodiscard]] std::filesystem::path policy() const { return path_ / "policy.safetensors"; }
     // Pictures, without their endings: each is written as .png and as .svg.
     [[nodiscard]] std::filesystem::path learning_curve() const { return path_ / "learning_curve"; }
     [[nodiscard]] std::filesystem::path value_densities() const { return path_ / "value_densities"; }
@@ -131,7 +133,8 @@ private:
         }
     }
     [[nodiscard]] static bool is_ours(std::string_view name) {
-        for (std::string_view const ours : {"summary.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors"})
+        for (std::string_view const ours :
+             {"summary.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors", "policy.safetensors"})
             if (name == ours || name == std::string(ours) + ".partial")
                 return true;
         for (std::string_view const picture : {"learning_curve.", "value_densities.", "play.gif"})

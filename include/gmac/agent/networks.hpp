@@ -27,10 +27,12 @@ namespace gmac {
 
 /// Actor and critic: one trunk for both or one each, a linear layer for the actor, and the head's network. Their
 /// parameters lie one after the other in a flat range of the caller's: trunk, actor, the actor's free parameters, the
-/// critic's own trunk if it has one, value network.
+/// critic's own trunk if it has one, value network. So what a policy needs (gmac/deploy/policy.hpp) comes first.
 template <class Actor, class Head, class Backend, class Trunk>
 class actor_critic_networks {
 public:
+    using backend_type = Backend;
+    using trunk_type = Trunk;
     using scalar = typename Backend::scalar;
     using value_net = value_network<Head, Backend>;
     /// What the trunk reads, and what the environments give: bytes if the trunk reads bytes, or else floats.

@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/actors/to_environment.hpp>
 #include <gmac/agent/networks.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/observation_stack.hpp>
 
 #include <cstddef>
 #include <span>
-#include <variant>
 #include <vector>
 
 namespace gmac {
-
-/// Writes sampled actions [n, action size] as an environment takes them: the real ones clipped to the box. A NaN stays.
-template <class T>
-void to_environment(action_space const& space, matrix_view<T const> sampled, matrix_view<float> actions) {
-    auto const* const bounds = std::get_if<box>(&space);
-    for (std::size_t i = 0; i < sampled.rows(); ++i)
-        for (std::size_t j = 0; j < sampled.cols(); ++j) {
-            float const action = static_cast<float>(sampled(i, j));
-            actions(i, j) = !bounds                    ? action
-                            : action < bounds->low[j]  ? bounds->low[j]
-                            : action > bounds->high[j] ? bounds->high[j]
-                                                       : action;
-        }
-}
 
 /// What an agent has learned to do, with memory of its own: several may be used at once while nobody trains.
 /// It reads the agent's parameters, which must outlive it.

@@ -102,6 +102,7 @@ private:
 };
 
 template <std::ranges::contiguous_range R>
+    requires(!detail::other_tensor<R>)
 vector_view(R&&) -> vector_view<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 template <detail::other_tensor M>
 vector_view(M&&) -> vector_view<detail::element_of<M>>;

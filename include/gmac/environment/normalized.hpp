@@ -210,11 +210,9 @@ private:
     }
 
     void normalize_row(vector_view<float> const& observation) const noexcept {
-        for (std::size_t j = 0; j < observation.size(); ++j) {
-            double const deviation = static_cast<double>(observation[j]) - statistics_->observations.mean(j);
-            double const scaled = deviation * statistics_->observation_scales[j];
-            observation[j] = static_cast<float>(detail::clip(scaled, options_.observation_clip));
-        }
+        for (std::size_t j = 0; j < observation.size(); ++j)
+            observation[j] = detail::standardised(observation[j], statistics_->observations.mean(j),
+                                                  statistics_->observation_scales[j], options_.observation_clip);
     }
 
     normalization options_;

@@ -15,6 +15,15 @@
 
 namespace gmac {
 
+namespace detail {
+
+/// An observation's element on the scale of a network: (x − mean) · scale, clipped.
+[[nodiscard]] constexpr float standardised(float x, double mean, double scale, double bound) noexcept {
+    return static_cast<float>(clip((static_cast<double>(x) - mean) * scale, bound));
+}
+
+} // namespace detail
+
 /// Mean and variance of each element of vectors that come in batches, in double precision: two passes over a batch,
 /// which is then merged with all that came before (Chan, Golub, LeVeque 1979). Rows are added in their order, so the
 /// result does not depend on how the rows were computed. After construction nothing is allocated.

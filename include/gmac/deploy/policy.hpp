@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/actors/categorical.hpp>
+#include <gmac/actors/diagonal_gaussian.hpp>
+#include <gmac/actors/to_environment.hpp>
+#include <gmac/backends/simd.hpp>
+#include <gmac/core/archive.hpp>
+#include <gmac/core/buffer.hpp>
+#include <gmac/core/error.hpp>
+#include <gmac/core/random.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/environment/environment.hpp>
+#include <gmac/environment/running_statistics.hpp>
+#include <gmac/nn/backend.hpp>
+#include <gmac/nn/linear.hpp>
+#include <gmac/nn/mlp.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// A trained policy by itself: the actor's network and nothing of what it was trained with.
+namespace gmac {
+
+namespace detail {
+
+template <class Trunk>
+struct deployed_observation {
+    using type = float;
+};
+template <class Trunk>
+    requires requires { typename Trunk::input_type; }
+struct deployed_observation<Trunk> {
+    using type = typename Trunk::input_type;
+};
+
+} // namespace detail
+
+/// The actors that a policy may have.
+using policy_actor = std::variant<actors::categorical, actors::diagonal_gaussian>;
+
+/// What a policy is besides its trunk and its numbers.
+struct policy_description {
+    policy_actor actor;
+    gmac::action_space action_space;
+    /// Observations x are normalised, (x − mean) · scale clipped at ± this; without it they are taken as they are.
+    std::optional<double> observation_clip{};
+};
+
+/// Acts as an agent has learned to: trunk, actor and the observations' normalisation, fixed. Made by `deploy` from an
+/// agent or by `load_policy` (gmac/deploy/policy_file.hpp) from a file.
+///
+/// It does not change when it acts: any number of threads may act with one policy, each with a memory of its own. Nothing
+/// is allocated but by make_memory.
+template <nn::backend Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+class deployed_policy {
+public:
+    using scalar = typename Backend::scalar;
+    /// float, or what the trunk declares as its `input_type`.
+    using observation_type = typename detail::deployed_observation<Trunk>::type;
+
+    /// What one thread acts with.
+    class memory {
+        friend class deployed_policy;
+        std::size_t rows;
+        typename Trunk::tape trunk;
+        typename nn::linear<Backend>::tape actor;
+        buffer<scalar> inputs, sampled;
+
+        memory(deployed_policy const& policy, std::size_t count)
+            : rows(count),
+              trunk(policy.trunk_.make_tape(count)),
+              actor(policy.actor_layer_.make_tape(count)),
+              inputs(policy.reads_in_place() ? 0 : count * policy.observation_size()),
+              sampled(count * policy.action_size()) {}
+    };
+
+    /// With all parameters zero. Throws gmac::error if actor and action space do not fit or the clip is not positive.
+    deployed_policy(Trunk trunk, policy_description description)
+        : trunk_(std::move(trunk)),
+          description_(std::move(description)),
+          actor_layer_(trunk_.outputs(),
+                       std::visit([&](auto const& a) { return a.output_size(action_space()); }, description_.actor)),
+          free_count_(
+              std::visit([&](auto const& a) { return a.free_parameter_count(action_space()); }, description_.actor)),
+          parameters_(trunk_.parameter_count() + actor_layer_.parameter_count() + free_count_) {
+        if (!description_.observation_clip)
+            return;
+        require(std::same_as<observation_type, float>,
+                "deployed_policy: observations are not floats, so they cannot be normalised");
+        require(*description_.observation_clip > 0.0, "deployed_policy: observation_clip is {}, but must be positive",
+                *description_.observation_clip);
+        observation_means_.assign(observation_size(), 0.0);
+        observation_scales_.assign(observation_size(), 1.0);
+    }
+
+    [[nodiscard]] std::size_t observation_size() const noexcept { return trunk_.inputs(); }
+    [[nodiscard]] std::size_t action_size() const noexcept { return gmac::action_size(description_.action_space); }
+    [[nodiscard]] gmac::action_space const& action_space() const noexcept { return description_.action_space; }
+    [[nodiscard]] policy_description const& description() const noexcept { return description_; }
+    [[nodiscard]] Trunk const& trunk() const noexcept { return trunk_; }
+
+    /// Of the trunk, then the actor's layer, then the actor's free parameters.
+    [[nodiscard]] std::span<scalar> parameters() noexcept { return parameters_.span(); }
+    [[nodiscard]] std::span<scalar const> parameters() const noexcept { return parameters_.span(); }
+    /// [observation_size()] each; empty if observations are not normalised.
+    [[nodiscard]] std::span<double> observation_means() noexcept { return observation_means_; }
+    [[nodiscard]] std::span<double> observation_scales() noexcept { return observation_scales_; }
+
+    /// Memory for batches of up to `rows` observations.
+    [[nodiscard]] memory make_memory(std::size_t rows = 1) const { return memory(*this, rows); }
+
+    /// The most likely action of each observation: [n, observation_size()] → [n, action_size()], clipped to the box; a
+    /// discrete action is its number. A NaN in an observation gives a NaN action.
+    void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m) const {
+        auto const outputs = forward(observations, actions, m);
+        matrix_view<scalar> const sampled(m.sampled.data(), observations.rows(), action_size());
+        std::visit([&](auto const& actor) { actor.mode(outputs, free(), sampled); }, description_.actor);
+        to_environment(action_space(), matrix_view<scalar const>(sampled), actions);
+    }
+    /// One observation.
+    void act(std::span<observation_type const> observation, std::span<float> action, memory& m) const {
+        act(matrix_view<observation_type const>(observation.data(), 1, observation.size()),
+            matrix_view<float>(action.data(), 1, action.size()), m);
+    }
+    /// An action of each observation at random, as in training, with one stream a row.
+    void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,
+                matrix_view<float> actions, memory& m) const {
+        auto const outputs = forward(observations, actions, m);
+        matrix_view<scalar> const sampled(m.sampled.data(), observations.rows(), action_size());
+        std::visit([&](auto const& actor) { actor.sample(outputs, free(), streams, sampled); }, description_.actor);
+        to_environment(action_space(), matrix_view<scalar const>(sampled), actions);
+    }
+
+    /// Every number of the policy by name.
+    void persist(archive& state) {
+        auto const visit_layer = [&](std::string_view prefix, std::size_t first) {
+            return [&state, this, prefix, first](std::string_view name, std::size_t offset, std::size_t rows,
+                                                 std::size_t cols) {
+                state(fmt::format("{}.{}", prefix, name), parameters().subspan(first + offset, rows * cols), rows,
+                      cols);
+            };
+        };
+        trunk_.describe(visit_layer("trunk", 0));
+        actor_layer_.describe(visit_layer("actor", trunk_.parameter_count()));
+        if (free_count_ > 0)
+            state("actor.free", parameters().last(free_count_));
+        if (auto* const bounds = std::get_if<box>(&description_.action_space)) {
+            state("action.low", std::span(bounds->low));
+            state("action.high", std::span(bounds->high));
+        }
+        if (description_.observation_clip) {
+            state("observation.mean", std::span(observation_means_));
+            state("observation.scale", std::span(observation_scales_));
+        }
+    }
+
+private:
+    [[nodiscard]] std::span<scalar const> free() const noexcept { return parameters().last(free_count_); }
+    [[nodiscard]] bool reads_in_place() const noexcept {
+        return !description_.observation_clip &&
+               (std::same_as<observation_type, scalar> || !std::same_as<observation_type, float>);
+    }
+
+    matrix_view<scalar const> forward(matrix_view<observation_type const> observations,
+                                      matrix_view<float> const& actions, memory& m) const {
+        require_shape(observations, observations.rows(), observation_size(), "observations", "deployed_policy");
+        require_shape(actions, observations.rows(), action_size(), "actions", "deployed_policy");
+        require(observations.rows() <= m.rows, "deployed_policy: {} observations, but the memory was made for {}",
+                observations.rows(), m.rows);
+        std::span<scalar const> const all = parameters();
+        std::size_t const split = trunk_.parameter_count();
+        auto const features = trunk_.forward(all.first(split), input(observations, m), m.trunk);
+        return actor_layer_.forward(all.subspan(split, actor_layer_.parameter_count()), features, m.actor);
+    }
+
+    /// The observations as the trunk reads them.
+    auto input(matrix_view<observation_type const> observations, memory& m) const {
+        if constexpr (!std::same_as<observation_type, float>) {
+            return observations;
+        } else {
+            if constexpr (std::same_as<scalar, float>)
+                if (!description_.observation_clip)
+                    return observations;
+            matrix_view<scalar> const inputs(m.inputs.data(), observations.rows(), observation_size());
+            for (std::size_t i = 0; i < inputs.rows(); ++i)
+                for (std::size_t j = 0; j < inputs.cols(); ++j)
+                    inputs(i, j) = static_cast<scalar>(
+                        description_.observation_clip
+                            ? detail::standardised(observations(i, j), observation_means_[j], observation_scales_[j],
+                                                   *description_.observation_clip)
+                            : observations(i, j));
+            return matrix_view<scalar const>(inputs);
+        }
+    }
+
+    Trunk trunk_;
+    policy_description description_;
+    nn::linear<Backend> actor_layer_;
+    std::size_t free_count_;
+    buffer<scalar> parameters_;
+    std::vector<double> observation_means_, observation_scales_;
+};
+
+/// The policy of an agent, an actor_critic, as it is now.
+template <class Agent>
+[[nodiscard]] auto deploy(Agent const& agent, std::optional<double> observation_clip = {}) {
+    using networks = typename Agent::network_type;
+    static_assert(std::constructible_from<policy_actor, typename Agent::actor_type>,
+                  "a deployed policy has one of the library's actors, categorical or diagonal_gaussian");
+    deployed_policy<typename networks::backend_type, typename networks::trunk_type> policy(agent.networks().trunk(),
+                                                                                           {agent.actor(),
+                                                                                            agent.action_space(),
+                                                                                            observation_clip});
+    // The actor's part of an agent's parameters comes first.
+    auto const mine = policy.parameters();
+    std::ranges::copy(agent.parameters().first(mine.size()), mine.data());
+    return policy;
+}
+
+/// The policy of an agent whose observations are normalised by `worlds`, a normalized_environments.
+template <class Agent, class Worlds>
+    requires requires(Worlds const& worlds) { worlds.observation_statistics(); }
+[[nodiscard]] auto deploy(Agent const& agent, Worlds const& worlds) {
+    auto const& options = worlds.options();
+    if (!options.observations)
+        return deploy(agent);
+    auto policy = deploy(agent, options.observation_clip);
+    auto const& statistics = worlds.observation_statistics();
+    for (std::size_t j = 0; j < policy.observation_size(); ++j) {
+        policy.observation_means()[j] = statistics.mean(j);
+        policy.observation_scales()[j] = statistics.scale(j, options.epsilon);
+    }
+    return policy;
+}
+
+} // namespace gmac

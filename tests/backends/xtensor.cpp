@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/make_agent.hpp"
+
+#include <gmac/backends/xtensor.hpp>
+
+template std::unique_ptr<gmac::test::any_agent> gmac::test::make_agent<gmac::backends::xtensor<float>>(
+    environment_batch&, agent_options const&, std::uint64_t, executor*);
+template std::unique_ptr<gmac::test::any_agent> gmac::test::make_agent<gmac::backends::xtensor<double>>(
+    environment_batch&, agent_options const&, std::uint64_t, executor*);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// A policy that was deployed, saved and loaded acts as its agent does, bit for bit.
+#include "deploy/trained.hpp"
+#include "support/allocation_counter.hpp"
+#include "support/catch.hpp"
+
+#include <gmac/backends/eigen.hpp>
+
+#include <array>
+#include <thread>
+#include <type_traits>
+
+using namespace gmac;
+using namespace gmac::test;
+
+namespace {
+
+constexpr std::size_t count = 50;
+
+template <class Subject>
+void check_actions(Subject const& subject) {
+    using backend = typename std::remove_cvref_t<decltype(subject.agent.networks())>::backend_type;
+    scratch_folder folder;
+    auto const file = folder.path / "policy.safetensors";
+    save_policy(file, deploy(subject.agent, subject.normalized));
+    auto const loaded = load_policy<backend>(file);
+    REQUIRE(loaded.observation_size() == 2);
+    REQUIRE(loaded.action_size() == 1);
+
+    std::vector<float> const raw = raw_observations(count), seen = normalised(raw, subject.normalized);
+    std::vector<float> wanted(count), actions(count), one(1);
+    auto agents_own = subject.agent.policy(count);
+    auto memory = loaded.make_memory(count);
+    agents_own.act({seen.data(), count, 2}, {wanted.data(), count, 1});
+    loaded.act({raw.data(), count, 2}, {actions.data(), count, 1}, memory);
+    CHECK(actions == wanted);
+    CHECK(std::ranges::count(actions, actions[0]) < std::ptrdiff_t(count)); // not always the same
+
+    // One at a time, where a batch may round in another way.
+    auto alone = subject.agent.policy();
+    auto own_memory = loaded.make_memory();
+    std::size_t differences = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        alone.act(std::span(seen).subspan(2 * i, 2), std::span(wanted).first(1));
+        loaded.act(std::span(raw).subspan(2 * i, 2), one, own_memory);
+        differences += one[0] == wanted[0] ? 0u : 1u;
+    }
+    CHECK(differences == 0);
+
+    std::vector<random_stream> streams, same;
+    for (std::size_t i = 0; i < count; ++i)
+        streams.emplace_back(4, i);
+    same = streams;
+    agents_own.sample({seen.data(), count, 2}, streams, {wanted.data(), count, 1});
+    loaded.sample({raw.data(), count, 2}, same, {actions.data(), count, 1}, memory);
+    CHECK(actions == wanted);
+}
+
+} // namespace
+
+TEST_CASE("A loaded policy acts as the agent's own, bit for bit", "[deploy]") {
+    using gmac::testing::continuous_line;
+    using gmac::testing::line;
+    check_actions(trained<discrete_agent, line>());
+    check_actions(trained<discrete_agent, line>({}, {.observations = false}));
+    check_actions(trained<real_agent, continuous_line>());
+    check_actions(
+        trained<real_agent, continuous_line>({.deviations = actors::deviation_model::state_dependent, .floor = 0.1}));
+    check_actions(trained<agents::ppo<actors::diagonal_gaussian, backends::eigen<double>>, continuous_line>(
+        {.initial_deviation = 0.3}));
+}
+
+TEST_CASE("A policy worked out by hand", "[deploy]") {
+    // tanh(x W + b), then one mean: (x − (1, 2)) · (2, 0.5), clipped at ±3.
+    nn::mlp<backends::simd<float>> trunk({2, 1});
+    deployed_policy<> policy(trunk, {actors::diagonal_gaussian{}, box{{-0.5f}, {0.75f}}, 3.0});
+    std::ranges::copy(std::array{0.5f, -1.0f, /*bias*/ 0.25f, /*actor*/ 2.0f, /*bias*/ -0.5f, /*log deviation*/ -1.0f},
+                      policy.parameters().data());
+    std::ranges::copy(std::array{1.0, 2.0}, policy.observation_means().data());
+    std::ranges::copy(std::array{2.0, 0.5}, policy.observation_scales().data());
+    auto memory = policy.make_memory();
+    auto const action = [&](std::array<float, 2> const& x) {
+        std::array<float, 1> result{};
+        policy.act(x, result, memory);
+        return static_cast<double>(result[0]);
+    };
+    CHECK(action({1.0f, 2.0f}) == Approx(2.0 * std::tanh(0.25) - 0.5));
+    CHECK(action({1.25f, 3.0f}) == Approx(2.0 * std::tanh(0.25 - 0.5 + 0.25) - 0.5).margin(1e-7));
+    // The first element is clipped to 3, the action to the box.
+    CHECK(action({1e6f, 5.0f}) == Approx(2.0 * std::tanh(1.5 - 1.5 + 0.25) - 0.5));
+    CHECK(action({1e6f, 2.0f}) == 0.75);
+    CHECK(action({-3.0f, 8.0f}) == -0.5);
+    CHECK(std::isnan(action({std::nanf(""), 2.0f})));
+}
+
+TEST_CASE("Acting on one observation allocates nothing", "[deploy]") {
+    trained<real_agent, gmac::testing::continuous_line> const subject;
+    auto const policy = deploy(subject.agent, subject.normalized);
+    auto memory = policy.make_memory();
+    auto agents_own = subject.agent.policy();
+    std::array<float, 2> const observation{0.3f, 0.1f};
+    std::array<float, 1> action{};
+    CHECK(gmac::testing::allocations_during([&] {
+              policy.act(observation, action, memory);
+              agents_own.act(observation, action);
+          }) == 0);
+}
+
+TEST_CASE("Threads act with one policy at the same time", "[deploy]") {
+    trained<discrete_agent, gmac::testing::line> const subject;
+    auto const policy = deploy(subject.agent, subject.normalized);
+    std::vector<float> const raw = raw_observations(count);
+    std::vector<std::vector<float>> actions(4, std::vector<float>(count)), agents(actions);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < actions.size(); ++t)
+        threads.emplace_back([&, t] {
+            auto memory = policy.make_memory();
+            auto agents_own = subject.agent.policy();
+            for (std::size_t i = 0; i < count; ++i) {
+                policy.act(std::span(raw).subspan(2 * i, 2), std::span(actions[t]).subspan(i, 1), memory);
+                agents_own.act(std::span(raw).subspan(2 * i, 2), std::span(agents[t]).subspan(i, 1));
+            }
+        });
+    for (auto& thread : threads)
+        thread.join();
+    for (std::size_t t = 1; t < actions.size(); ++t) {
+        CHECK(actions[t] == actions[0]);
+        CHECK(agents[t] == agents[0]);
+    }
+}
+
+TEST_CASE("Shapes that a policy does not take are refused", "[deploy]") {
+    trained<discrete_agent, gmac::testing::line> const subject;
+    auto const policy = deploy(subject.agent, subject.normalized);
+    auto memory = policy.make_memory(2);
+    std::vector<float> three(3), many(12);
+    std::array<float, 1> action{};
+    CHECK_THROWS_WITH(policy.act(three, action, memory), "deployed_policy: observations is 1 x 3, but must be 1 x 2");
+    CHECK_THROWS_WITH(policy.act(std::span(three).first(2), three, memory),
+                      "deployed_policy: actions is 1 x 3, but must be 1 x 1");
+    CHECK_THROWS_WITH(policy.act({many.data(), 3, 2}, {three.data(), 3, 1}, memory),
+                      "deployed_policy: 3 observations, but the memory was made for 2");
+    CHECK_THROWS_WITH(deployed_policy<>(nn::mlp<backends::simd<float>>({2, 3}),
+                                        {actors::categorical{}, discrete{2}, 0.0}),
+                      "deployed_policy: observation_clip is 0, but must be positive");
+}

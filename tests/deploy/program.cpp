@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-act acts from a file as the agent does.
+#include "deploy/trained.hpp"
+#include "support/catch.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+using namespace gmac;
+using namespace gmac::test;
+
+namespace {
+
+struct outcome {
+    int code = 0;
+    std::string text;
+};
+
+outcome act(std::string const& arguments) {
+    std::FILE* const pipe = ::popen(fmt::format("{} {} 2>&1", GMAC_ACT, arguments).c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    outcome result;
+    std::array<char, 4096> text;
+    while (std::size_t const count = std::fread(text.data(), 1, text.size(), pipe))
+        result.text.append(text.data(), count);
+    int const status = ::pclose(pipe);
+    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
+    trained<real_agent, gmac::testing::continuous_line> const subject;
+    scratch_folder folder;
+    auto const file = (folder.path / "policy.safetensors").string();
+    auto const input = (folder.path / "observations.txt").string();
+    save_policy(file, deploy(subject.agent, subject.normalized));
+    std::vector<float> const raw = raw_observations(10), seen = normalised(raw, subject.normalized);
+    std::ofstream(input) << fmt::format("{}", fmt::join(raw, "\n"));
+
+    auto const result = act(fmt::format("{} <{}", file, input));
+    INFO(result.text);
+    CHECK(result.code == 0);
+    std::istringstream words(result.text);
+    auto agents_own = subject.agent.policy();
+    for (std::size_t i = 0; i < 10; ++i) {
+        float action = 0.0f, wanted = 0.0f;
+        REQUIRE(words >> action);
+        agents_own.act(std::span(seen).subspan(2 * i, 2), {&wanted, 1});
+        CHECK(action == wanted);
+    }
+    CHECK((words >> std::ws).eof());
+
+    std::ofstream(input) << "0.5 0.5 0.5";
+    CHECK(act(fmt::format("{} <{}", file, input)).code == 1);
+    CHECK(act(fmt::format("{} <{}", file, input)).text.ends_with("gmac-act: an observation has 2 numbers\n"));
+    std::ofstream(input) << "0.5 left";
+    CHECK(act(fmt::format("{} <{}", file, input)).code == 1);
+    auto const missing = act(fmt::format("{}.missing <{}", file, input));
+    CHECK(missing.code == 1);
+    CHECK(missing.text.find("cannot read " + file + ".missing") != std::string::npos);
+}
