@@ -100,7 +100,7 @@ TEST_CASE("From the same state all backends make the same update, to rounding", 
             here.agent->persist(state);
             REQUIRE(here.agent->parameters() == before);
             auto const report = here.agent->update();
-            double const rounding = single_precision ? 2e-5 : 1e-12;
+            double const rounding = single_precision ? 2e-6 : 1e-12;
             CHECK(largest_difference(here.agent->parameters(), expected) < rounding);
             CHECK(report.frames == wanted.frames);
             CHECK(report.mean_return == wanted.mean_return); // the same actions were drawn
