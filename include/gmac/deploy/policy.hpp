@@ -15,35 +15,24 @@
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/linear.hpp>
 #include <gmac/nn/mlp.hpp>
+#include <gmac/nn/module.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 /// A trained policy by itself: the actor's network and nothing of what it was trained with.
 namespace gmac {
-
-namespace detail {
-
-template <class Trunk>
-struct deployed_observation {
-    using type = float;
-};
-template <class Trunk>
-    requires requires { typename Trunk::input_type; }
-struct deployed_observation<Trunk> {
-    using type = typename Trunk::input_type;
-};
-
-} // namespace detail
 
 /// The actors that a policy may have.
 using policy_actor = std::variant<actors::categorical, actors::diagonal_gaussian>;
@@ -59,14 +48,18 @@ struct policy_description {
 /// Acts as an agent has learned to: trunk, actor and the observations' normalisation, fixed. Made by `deploy` from an
 /// agent or by `load_policy` (gmac/deploy/policy_file.hpp) from a file.
 ///
+/// An observation is what the agent's network sees: if its environments ask for a history, all observations of a state, as
+/// observation_stack gives them.
+///
 /// It does not change when it acts: any number of threads may act with one policy, each with a memory of its own. Nothing
 /// is allocated but by make_memory.
 template <nn::backend Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
 class deployed_policy {
 public:
     using scalar = typename Backend::scalar;
-    /// float, or what the trunk declares as its `input_type`.
-    using observation_type = typename detail::deployed_observation<Trunk>::type;
+    /// Bytes if the trunk reads bytes, or else floats.
+    using observation_type =
+        std::conditional_t<std::same_as<nn::input_of<Trunk, scalar>, std::uint8_t>, std::uint8_t, float>;
 
     /// What one thread acts with.
     class memory {

@@ -173,10 +173,11 @@ void require_sound(deployed_policy<Backend, Trunk>& policy, std::string_view whe
 
 [[nodiscard]] inline policy_reader read_description(checkpoint const& file, std::string const& where) {
     auto const found = file.metadata.find("policy");
-    require(found != file.metadata.end(),
-            "{}: this is a checkpoint, not a policy, which gmac::save_policy writes and gmac-train leaves in its folder "
-            "as policy.safetensors",
-            where);
+    require(
+        found != file.metadata.end(),
+        "{}: this is a checkpoint, not a policy, which gmac::save_policy writes and gmac-train leaves in its folder "
+        "as policy.safetensors",
+        where);
     return policy_reader(found->second, where);
 }
 
