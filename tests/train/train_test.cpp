@@ -3,6 +3,7 @@
 #include "train/output/metrics_table.hpp"
 
 #include <gmac/agent/checkpoint.hpp>
+#include <gmac/deploy/policy_file.hpp>
 
 #include "support/catch.hpp"
 
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -20,6 +22,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 namespace {
@@ -155,8 +158,23 @@ TEST_CASE("a run leaves its files, and is replaced only on demand") {
     REQUIRE(first.code == 0);
     CHECK(first.says("evaluation over 20 episodes"));
     for (char const* const name :
-         {"config.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors", "summary.json"})
+         {"config.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors", "policy.safetensors", "summary.json"})
         CHECK(fs::exists(folder.path / "run" / name));
+    // The policy is the actor's part of the checkpoint.
+    auto policy = gmac::load_policy(folder.path / "run" / "policy.safetensors");
+    CHECK(policy.observation_size() == 4);
+    CHECK(std::get<gmac::discrete>(policy.action_space()).count == 2);
+    CHECK(!policy.description().observation_clip);
+    auto const own = gmac::snapshot::of([&](gmac::archive& state) { policy.persist(state); });
+    auto const whole = state_of(folder.path / "run");
+    CHECK(own.tensors().size() == 6);
+    for (auto const& tensor : own.tensors()) {
+        std::string const name =
+            "parameters." + std::string(tensor.name.starts_with("trunk") ? "actor_" : "") + tensor.name;
+        auto const stored = std::ranges::find(whole.tensors(), name, &gmac::snapshot::tensor::name);
+        REQUIRE(stored != whole.tensors().end());
+        CHECK(stored->data == tensor.data);
+    }
     auto const table = gmac::examples::train::read_csv(folder.path / "run" / "metrics.csv");
     CHECK(table.rows() == 8); // updates of 8 x 32 frames
     CHECK(table.column("frames").back() == 2048.0);

@@ -83,8 +83,7 @@ struct tanh_map {
 struct relu_map {
     template <class V>
     [[nodiscard]] static V forward(V const& x) noexcept {
-        V const zero(lanes::scalar_of<V>(0));
-        return lanes::select(x < zero, zero, x);
+        return lanes::at_least(V(lanes::scalar_of<V>(0)), x); // a NaN stays
     }
     template <class V>
     [[nodiscard]] static V backward(V const& y, V const& gradient) noexcept {

@@ -219,7 +219,6 @@ public:
 
 private:
     using sizes = tiling<V>;
-    static constexpr std::size_t wide_width = 8 * sizes::width;
 
     /// Rows of the result, and a range of the inner index.
     struct part {
@@ -229,10 +228,7 @@ private:
     template <class Finish>
     void panels(part const& p, Finish&& finish) const noexcept {
         std::size_t const cols = result_.cols();
-        std::size_t col = 0;
-        if (p.rows == 1 && right_.row_contiguous() && result_.row_contiguous())
-            for (; col + wide_width <= cols; col += wide_width)
-                wide_row(p, col, finish);
+        std::size_t col = p.rows == 1 ? single_row(p, finish) : 0;
         for (; col + sizes::panel_width <= cols; col += sizes::panel_width)
             panel<sizes::columns>(p, col, sizes::panel_width, finish);
         if constexpr (sizes::columns == 4)
@@ -242,21 +238,28 @@ private:
             panel<1>(p, col, (std::min)(sizes::width, cols - col), finish);
     }
 
-    /// Eight registers of a single row: with fewer sums under way each multiply-add waits for the one before it.
+    /// One row has few sums to keep the multiply-adds busy, so it takes more columns at once, where the right operand can be
+    /// read in place. Returns how many columns are done.
     template <class Finish>
-    void wide_row(part const& p, std::size_t col, Finish&& finish) const noexcept {
-        alignas(64) std::array<T, wide_width> start{};
-        if (start_ == start_from::bias)
-            for (std::size_t j = 0; j < wide_width; ++j)
-                start[j] = bias_[col + j];
-        T* const to = &result_(p.row, col);
+    std::size_t single_row(part const& p, Finish&& finish) const noexcept {
+        constexpr std::size_t width = 8 * sizes::width;
+        std::size_t col = 0;
+        if (!right_.row_contiguous() || !result_.row_contiguous())
+            return col;
         bool const from_result = p.first > 0 || start_ == start_from::result;
-        T const* const a = left_.data() + static_cast<std::ptrdiff_t>(p.row) * left_.row_stride() +
-                           static_cast<std::ptrdiff_t>(p.first) * left_.col_stride();
-        multiply_tile<V, 1, 8>(p.last - p.first, a, 0, left_.col_stride(), right_.data() + offset(p.first, col),
-                               right_.row_stride(), from_result ? to : start.data(), 0, to, 0);
-        if (p.last == left_.cols())
-            finish(result_.block(p.row, col, 1, wide_width));
+        for (; col + width <= result_.cols(); col += width) {
+            alignas(64) std::array<T, width> start{};
+            if (start_ == start_from::bias)
+                for (std::size_t j = 0; j < width; ++j)
+                    start[j] = bias_[col + j];
+            T* const c = &result_(p.row, col);
+            multiply_tile<V, 1, 8>(p.last - p.first, &left_(p.row, p.first), 0, left_.col_stride(),
+                                   right_.data() + offset(p.first, col), right_.row_stride(),
+                                   from_result ? c : start.data(), 0, c, 0);
+            if (p.last == left_.cols())
+                finish(result_.block(p.row, col, 1, width));
+        }
+        return col;
     }
 
     template <std::size_t Registers, class Finish>
