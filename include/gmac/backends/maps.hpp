@@ -222,12 +222,17 @@ protected:
         }
         detail::with_map(f, [&]<class Map>(Map) {
             detail::with_stride(input.col_stride() == 1 && result.col_stride() == 1, [&](auto contiguous) {
-                for (std::size_t i = 0; i < result.rows(); ++i)
-                    nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, auto count) {
-                        V const x = detail::load_strided<V>(&input(i, j), detail::stride_of(input, contiguous), count);
-                        detail::store_strided<V>(Map::forward(x), &result(i, j), detail::stride_of(result, contiguous),
-                                                 count);
+                auto const x_stride = detail::stride_of(input, contiguous);
+                auto const y_stride = detail::stride_of(result, contiguous);
+                for (std::size_t i = 0; i < result.rows(); ++i) {
+                    T const* const x = &input(i, 0);
+                    T* const y = &result(i, 0);
+                    nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t first, auto count) {
+                        auto const k = static_cast<std::ptrdiff_t>(first);
+                        V const value = detail::load_strided<V>(x + k * x_stride, x_stride, count);
+                        detail::store_strided<V>(Map::forward(value), y + k * y_stride, y_stride, count);
                     });
+                }
             });
         });
     }
