@@ -23,8 +23,8 @@ public:
     [[nodiscard]] double evaluate(environment_batch& worlds) const override {
         auto policy = agent_.policy(worlds.size());
         double sum = 0.0;
-        for (double const value : gmac::evaluate(policy, worlds))
-            sum += value;
+        for (finished_episode const& episode : gmac::evaluate(policy, worlds))
+            sum += episode.reward_sum;
         return sum / static_cast<double>(worlds.size());
     }
 
