@@ -29,6 +29,31 @@ function(gmac_add_test area)
     set_tests_properties(${area} PROPERTIES TIMEOUT 600)
 endfunction()
 
+# gmac_add_lane_tests(<area> SOURCES <files> [LIBRARIES <targets>]): some of an area's tests again with wider lanes than those of
+# the compiler's default, test-<area>-avx2 and test-<area>-avx512, where this machine has them.
+include(CheckCXXSourceRuns)
+set(gmac_lanes_avx2 -mavx2 -mfma)
+set(gmac_lanes_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma)
+foreach(lanes IN ITEMS avx2 avx512)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+        string(REPLACE "avx512" "avx512bw" feature ${lanes})
+        check_cxx_source_runs(
+            "int main() { return __builtin_cpu_supports(\"${feature}\") && __builtin_cpu_supports(\"fma\") ? 0 : 1; }"
+            GMAC_MACHINE_HAS_${lanes})
+    endif()
+    if(NOT GMAC_MACHINE_HAS_${lanes})
+        message(STATUS "gmac: this machine has no ${lanes}, no tests run with it")
+    endif()
+endforeach()
+function(gmac_add_lane_tests area)
+    foreach(lanes IN ITEMS avx2 avx512)
+        if(GMAC_MACHINE_HAS_${lanes})
+            gmac_add_test(${area}-${lanes} ${ARGN})
+            target_compile_options(test-${area}-${lanes} PRIVATE ${gmac_lanes_${lanes}})
+        endif()
+    endforeach()
+endfunction()
+
 # gmac_for_each_compiler(<function> <arguments>): calls function(<name> <compiler> <arguments>) for the compiler of this
 # build and for clang++ or g++ beside it, if there is one.
 set(gmac_other_compilers "")

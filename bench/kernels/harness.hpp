@@ -148,6 +148,12 @@ private:
     return random.uniform<double>();
 }
 
+/// Numbers as libtorch takes them; only called where they are floats.
+template <class Numbers>
+[[nodiscard]] float const* floats(Numbers const& numbers) noexcept {
+    return reinterpret_cast<float const*>(numbers.data());
+}
+
 /// The libtorch version of a kernel on floats; nothing for double, or if libtorch is not in this binary.
 template <class T, class Make>
 [[nodiscard]] naive::job in_torch([[maybe_unused]] Make&& make) {

@@ -2,8 +2,12 @@
 // Value and gradient of each loss for a batch of 512 states, the paper's minibatch.
 #include "harness.hpp"
 
+#include "flops/closed_forms.hpp"
 #include "flops/count_losses.hpp"
 
+#include <gmac/losses/detail/sample_plan.hpp>
+
+#include <concepts>
 #include <initializer_list>
 #include <memory>
 
@@ -41,16 +45,13 @@ void add_mixture_energy(std::size_t m, bool target_term) {
         };
         auto const counts = flops::count_mixture_energy<5>(m, target_term, true);
         auto const& p = *problem;
-        return std::pair(kernel,
-                         work{states, static_cast<double>(counts.total()),
-                              p.outputs.bytes() + p.means.bytes() + p.deviations.bytes() + p.gradient.bytes(),
-                              in_torch<T>([&] {
-                                  return naive::mixture_energy(reinterpret_cast<float const*>(p.outputs.data()),
-                                                               reinterpret_cast<float const*>(p.means.data()),
-                                                               reinterpret_cast<float const*>(p.deviations.data()),
-                                                               states, m, target_term);
-                              }),
-                              5.0});
+        return std::pair(kernel, work{states, static_cast<double>(counts.total()),
+                                      p.outputs.bytes() + p.means.bytes() + p.deviations.bytes() + p.gradient.bytes(),
+                                      in_torch<T>([&] {
+                                          return naive::mixture_energy(floats(p.outputs), floats(p.means),
+                                                                       floats(p.deviations), states, m, target_term);
+                                      }),
+                                      5.0});
     });
 }
 
@@ -67,10 +68,28 @@ struct sample_problem {
           workspace(n, m) {}
 };
 
-/// `torch` makes the libtorch version of a problem; `counts` are those of one state.
+/// What one state costs by the kernel that a batch of T is computed with.
+template <class T, class Loss>
+[[nodiscard]] double operations_of(Loss loss, std::size_t n, std::size_t m) {
+    using V = lanes::widest<T>;
+    using losses::detail::sample_kernel;
+    sample_kernel kernel = sample_kernel::pairs;
+    if constexpr (std::same_as<Loss, losses::sample_energy>)
+        kernel = losses::detail::plan_energy<V>(loss.algorithm, n, m, loss.target_term, true, Loss::name);
+    if constexpr (std::same_as<Loss, losses::huber_quantile>)
+        kernel = losses::detail::plan_quantiles<V>(loss.algorithm, n, m, true, Loss::name);
+    if constexpr (requires { loss.algorithm; })
+        loss.algorithm =
+            kernel == sample_kernel::pairs ? losses::sample_algorithm::pairwise : losses::sample_algorithm::sorted;
+    if constexpr (std::same_as<Loss, losses::expectile>)
+        return static_cast<double>(flops::closed::expectile(n, m, true).total());
+    else
+        return static_cast<double>(flops::count_sample_loss(loss, n, m, true).total());
+}
+
+/// `torch` makes the libtorch version of a problem.
 template <class T, class Loss, class Torch>
-void add_sample_loss(std::string const& name, Loss loss, std::size_t n, std::size_t m, bool workspace,
-                     double operations, Torch torch) {
+void add_sample_loss(std::string const& name, Loss loss, std::size_t n, std::size_t m, Torch torch) {
     add<T>(name + "/N" + std::to_string(n) + "_m" + std::to_string(m), [=] {
         auto const problem = std::make_shared<sample_problem<T>>(n, m);
         auto const kernel = [=] {
@@ -79,59 +98,41 @@ void add_sample_loss(std::string const& name, Loss loss, std::size_t n, std::siz
             sample_problem<T>& p = *problem;
             quantile_outputs<T const> const outputs{std::as_const(p.values).view(), std::as_const(p.fractions).view()};
             targets::dirac_particles<T const> const targets{std::as_const(p.targets).view(), {}};
-            if constexpr (requires {
-                              loss.value_and_gradient(head, outputs, targets, p.gradient.view(), p.workspace);
-                          }) {
-                if (workspace) {
-                    benchmark::DoNotOptimize(
-                        loss.value_and_gradient(head, outputs, targets, p.gradient.view(), p.workspace));
-                    return;
-                }
-            }
-            benchmark::DoNotOptimize(loss.value_and_gradient(head, outputs, targets, p.gradient.view()));
+            if constexpr (requires { loss.value_and_gradient(head, outputs, targets, p.gradient.view(), p.workspace); })
+                benchmark::DoNotOptimize(
+                    loss.value_and_gradient(head, outputs, targets, p.gradient.view(), p.workspace));
+            else
+                benchmark::DoNotOptimize(loss.value_and_gradient(head, outputs, targets, p.gradient.view()));
         };
         auto const& p = *problem;
-        work what{states, operations, p.values.bytes() + p.fractions.bytes() + p.targets.bytes() + p.gradient.bytes()};
+        work what{states, operations_of<T>(loss, n, m),
+                  p.values.bytes() + p.fractions.bytes() + p.targets.bytes() + p.gradient.bytes()};
         if (states * n * m <= most_pairs_in_torch)
-            what.torch = in_torch<T>([&] {
-                return torch(reinterpret_cast<float const*>(p.values.data()),
-                             reinterpret_cast<float const*>(p.fractions.data()),
-                             reinterpret_cast<float const*>(p.targets.data()));
-            });
+            what.torch = in_torch<T>([&] { return torch(floats(p.values), floats(p.fractions), floats(p.targets)); });
         return std::pair(kernel, what);
     });
 }
 
 template <class T>
 void add_sample_losses() {
-    auto const counted = [](auto const& loss, std::size_t n, std::size_t m) {
-        return static_cast<double>(flops::count_sample_loss(loss, n, m, true).total());
-    };
-    for (std::size_t const n :
-         {std::size_t{8}, std::size_t{64}, std::size_t{256}, std::size_t{1024}, std::size_t{4096}}) {
+    for (std::size_t const n : {8u, 16u, 64u, 256u, 1024u, 4096u}) {
         std::size_t const m = n;
-        // By pairs the number of operations is known in closed form; by sorting state by state it is not counted.
-        bool const pairs = n <= 64;
-        losses::huber_quantile const huber;
-        add_sample_loss<T>("huber_quantile", huber, n, m, true, pairs ? counted(huber, n, m) : 0.0,
+        add_sample_loss<T>("huber_quantile", losses::huber_quantile{}, n, m,
                            [n, m](float const* v, float const* f, float const* t) {
                                return naive::huber_quantile(v, f, t, states, n, m);
                            });
-        losses::sample_energy const energy;
-        add_sample_loss<T>("sample_energy", energy, n, m, true, n <= 512 ? counted(energy, n, m) : 0.0,
+        add_sample_loss<T>("sample_energy", losses::sample_energy{}, n, m,
                            [n, m](float const* v, float const*, float const* t) {
                                return naive::sample_energy(v, t, states, n, m, false);
                            });
-        if (n <= 1024)
-            add_sample_loss<T>("expectile", losses::expectile{}, n, m, false,
-                               pairs ? counted(losses::expectile{}, n, m) : 0.0,
-                               [n, m](float const* v, float const* f, float const* t) {
-                                   return naive::expectile(v, f, t, states, n, m);
-                               });
+        add_sample_loss<T>("expectile", losses::expectile{}, n, m,
+                           [n, m](float const* v, float const* f, float const* t) {
+                               return naive::expectile(v, f, t, states, n, m);
+                           });
     }
     losses::sample_energy with_target;
     with_target.target_term = true;
-    add_sample_loss<T>("sample_energy_target_term", with_target, 64, 64, true, 0.0,
+    add_sample_loss<T>("sample_energy_target_term", with_target, 64, 64,
                        [](float const* v, float const*, float const* t) {
                            return naive::sample_energy(v, t, states, 64, 64, true);
                        });
@@ -156,10 +157,7 @@ void add_squared_errors() {
                                                                p->gradient.view()));
             },
             work{states, static_cast<double>(flops::count_squared_error(true).total()), 3 * p->values.bytes(),
-                 in_torch<T>([&] {
-                     return naive::squared_error(reinterpret_cast<float const*>(p->values.data()),
-                                                 reinterpret_cast<float const*>(p->returns.data()), states);
-                 })});
+                 in_torch<T>([&] { return naive::squared_error(floats(p->values), floats(p->returns), states); })});
     });
     add<T>("clipped_squared_error/B512", [] {
         auto const p = std::make_shared<problem>();
@@ -172,7 +170,10 @@ void add_squared_errors() {
                                                             std::as_const(p->old).view().col(0)},
                                             p->gradient.view()));
             },
-            work{states, static_cast<double>(flops::count_clipped_squared_error(true).total()), 4 * p->values.bytes()});
+            work{states, static_cast<double>(flops::count_clipped_squared_error(true).total()), 4 * p->values.bytes(),
+                 in_torch<T>([&] {
+                     return naive::clipped_squared_error(floats(p->values), floats(p->returns), floats(p->old), states);
+                 })});
     });
 }
 

@@ -2,6 +2,7 @@
 // What the other figures are shares of.
 #include "harness.hpp"
 
+#include <gmac/core/buffer.hpp>
 #include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
 
@@ -14,12 +15,12 @@ namespace gmac::bench {
 
 namespace {
 
-/// Twelve chains of multiply-adds: more than a core has in flight, and few enough for sixteen registers with the two
-/// constants. Returns operations.
+/// Chains of multiply-adds: more than any core has in flight, and no more than fit its registers with the two constants.
+/// Returns operations.
 template <class T>
 double multiply_adds(std::size_t rounds) {
     using V = lanes::widest<T>;
-    constexpr std::size_t chains = 12;
+    constexpr std::size_t chains = sizeof(V) == 64 ? 16 : 12;
     std::array<V, chains> x;
     for (std::size_t i = 0; i < chains; ++i)
         x[i] = V(static_cast<T>(i) * T(0.01));
@@ -52,7 +53,9 @@ double memcpy_rate(std::size_t bytes) {
     static std::map<std::size_t, double> known;
     double& rate = known[bytes];
     if (rate == 0.0) {
-        std::vector<unsigned char> from((bytes + 1) / 2, 1), to(from.size());
+        buffer<unsigned char> from((bytes + 1) / 2), to(from.size()); // aligned
+        from.fill(1);
+        to.fill(0);
         std::size_t const copies = std::size_t{1} + 4'000'000 / from.size();
         double const seconds = shortest(
             [&] {

@@ -13,6 +13,7 @@
 #include <gmac/targets/sources.hpp>
 #include <gmac/targets/sr_lambda.hpp>
 
+#include <array>
 #include <cmath>
 #include <memory>
 
@@ -59,10 +60,14 @@ struct problem {
 template <class T>
 [[nodiscard]] naive::job loop_in_torch(problem<T> const& p, std::size_t particles) {
     return in_torch<T>([&] {
-        auto const floats = [](table<T> const& numbers) { return reinterpret_cast<float const*>(numbers.data()); };
         return naive::sr_lambda(floats(p.weights), floats(p.means), floats(p.deviations), floats(p.rewards), steps,
                                 environments, components, particles);
     });
+}
+
+/// Particles that are moved in a step, those that replace others among them.
+[[nodiscard]] double moved(targets::sr_lambda const& returns) {
+    return (2.0 - returns.lambda) * static_cast<double>(returns.particles);
 }
 
 template <class T>
@@ -83,11 +88,12 @@ void add_sr_lambda(std::size_t m) {
                            returns(p->rollout(), p->mixtures(), std::span<random_stream>(p->streams), out);
                            benchmark::ClobberMemory();
                        },
-                       // A memcpy that writes the output reads as much.
-                       work{rows, 0.0, 2 * (p->first.bytes() + p->second.bytes()), loop_in_torch<T>(*p, m), 3.0});
+                       // r + γ μ and γ σ, also of those replaced. A memcpy that writes the output reads as much.
+                       work{rows, 3.0 * moved(returns), 2 * (p->first.bytes() + p->second.bytes()),
+                            loop_in_torch<T>(*p, m), 3.0});
                });
-    auto const dirac = [m](auto source_of) {
-        return [m, source_of] {
+    auto const dirac = [m](auto source_of, bool drawn) {
+        return [m, source_of, drawn] {
             auto const p = std::make_shared<problem<T>>(m);
             targets::sr_lambda const returns{.discount = 0.99, .lambda = 0.95, .particles = m};
             return std::pair(
@@ -96,14 +102,20 @@ void add_sr_lambda(std::size_t m) {
                     returns(p->rollout(), source_of(*p), std::span<random_stream>(p->streams), out);
                     benchmark::ClobberMemory();
                 },
-                work{rows, 0.0, 2 * p->first.bytes()});
+                work{rows, 2.0 * moved(returns), 2 * p->first.bytes(), in_torch<T>([&] {
+                         return naive::sr_lambda_of_points(floats(p->samples), floats(p->rewards), steps, environments,
+                                                           64, m, drawn);
+                     }),
+                     3.0});
         };
     };
-    add<T>("sr_lambda/dirac" + size, dirac([](problem<T> const& p) {
-               return targets::dirac_source<T>{p.samples.view(), {}};
-           }));
+    add<T>("sr_lambda/dirac" + size, dirac(
+                                         [](problem<T> const& p) {
+                                             return targets::dirac_source<T>{p.samples.view(), {}};
+                                         },
+                                         false));
     add<T>("sr_lambda/samples" + size,
-           dirac([](problem<T> const& p) { return targets::sample_source<T>{p.samples.view()}; }));
+           dirac([](problem<T> const& p) { return targets::sample_source<T>{p.samples.view()}; }, true));
 }
 
 template <class T>
@@ -132,10 +144,8 @@ void add_returns() {
                 benchmark::ClobberMemory();
             },
             // δ and A: three additions and three products.
-            work{rows, 6.0, 3 * p->rewards.bytes(), in_torch<T>([&] {
-                     return naive::gae(reinterpret_cast<float const*>(p->values.data()),
-                                       reinterpret_cast<float const*>(p->rewards.data()), steps, environments);
-                 })});
+            work{rows, 6.0, 3 * p->rewards.bytes(),
+                 in_torch<T>([&] { return naive::gae(floats(p->values), floats(p->rewards), steps, environments); })});
     });
     add<T>("lambda_return/T128_E64", [] {
         auto const p = std::make_shared<problem<T>>(1);
@@ -145,7 +155,9 @@ void add_returns() {
                                          p->first.view().col(0));
                 benchmark::ClobberMemory();
             },
-            work{rows, 5.0, 3 * p->rewards.bytes()});
+            work{rows, 5.0, 3 * p->rewards.bytes(), in_torch<T>([&] {
+                     return naive::lambda_return(floats(p->values), floats(p->rewards), steps, environments);
+                 })});
     });
 }
 
@@ -164,7 +176,12 @@ void add_sampling() {
                 mixture.sample(*random, vector_view<T>(*values));
                 benchmark::ClobberMemory();
             },
-            work{4096, 0.0, 4096 * sizeof(T)});
+            // A normal quantile, a product and a sum, of a component that is one of five sums away.
+            work{4096, 7.0, 4096 * sizeof(T), in_torch<T>([] {
+                     static constexpr std::array<float, 5> weights{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, means{-1, 0, 1, 2, 3},
+                         deviations{0.5F, 1, 0.2F, 1, 2};
+                     return naive::mixture_samples(weights.data(), means.data(), deviations.data(), 5, 4096);
+                 })});
     });
     add<T>("sampling/categorical_4", [] {
         struct state {
@@ -178,7 +195,9 @@ void add_sampling() {
                                              s->actions.view());
                 benchmark::ClobberMemory();
             },
-            work{512, 0.0, s->logits.bytes() + s->actions.bytes()});
+            // Softmax of four, and its sums.
+            work{512, 4.0 * 5.0, s->logits.bytes() + s->actions.bytes(),
+                 in_torch<T>([&] { return naive::categorical_samples(floats(s->logits), 512, 4); })});
     });
 }
 

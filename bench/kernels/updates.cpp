@@ -3,8 +3,11 @@
 // environment step.
 #include "harness.hpp"
 
+#include "flops/table.hpp"
+
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agents.hpp>
+#include <gmac/backends/simd.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
 #include <memory>
@@ -34,29 +37,80 @@ struct standing {
     }
 };
 
+constexpr std::size_t steps = 128, environments = 16, minibatch = 512, epochs = 4, units = 64;
+
+/// Operations of an environment step: its forward pass, three more for each epoch (backward is two), and the losses; and what
+/// makes the targets, which is small.
+[[nodiscard]] double operations_of(naive::method method) {
+    auto const all = [](flops::network_cost const& cost) { return static_cast<double>(cost.products + cost.others); };
+    auto const linear = [&](std::size_t inputs, std::size_t outputs, nn::activation function) {
+        return all(flops::linear_cost(inputs, outputs, function));
+    };
+    double network = linear(4, units, nn::activation::tanh) + linear(units, units, nn::activation::tanh) +
+                     linear(units, 4, nn::activation::none);
+    auto loss = static_cast<double>(flops::policy_loss_cost());
+    auto const sample_loss = [](auto const& of) {
+        return static_cast<double>(flops::count_sample_loss(of, 64, 64, true).total());
+    };
+    switch (method) {
+    case naive::method::ppo:
+        network += linear(units, 1, nn::activation::none);
+        loss += static_cast<double>(flops::count_clipped_squared_error(true).total());
+        break;
+    case naive::method::gmac:
+        network += linear(units, 15, nn::activation::none);
+        loss += static_cast<double>(flops::count_mixture_energy<5>(128, false, true).total());
+        break;
+    case naive::method::dirac_energy:
+        network += linear(units, 64, nn::activation::none);
+        loss += sample_loss(losses::sample_energy{});
+        break;
+    case naive::method::iqac:
+    case naive::method::iqac_e:
+        network += all(flops::implicit_quantile_cost(units, {.samples = 64, .embedding = 64, .hidden = 256}));
+        loss += method == naive::method::iqac ? sample_loss(losses::huber_quantile{})
+                                              : sample_loss(losses::sample_energy{});
+        break;
+    }
+    return (1.0 + 3.0 * epochs) * network + epochs * loss;
+}
+
 template <class Agent>
-void add_update(std::string const& name) {
+void add_update(std::string const& name, [[maybe_unused]] naive::method same) {
+    using T = typename Agent::scalar;
     struct run {
-        vector_environment<standing> worlds{16, 1};
+        vector_environment<standing> worlds{environments, 1};
         Agent agent;
         explicit run(agent_options const& options) : agent(worlds, options, 1) {}
     };
-    add<float>("update/" + name, [] {
-        agent_options options{.steps = 128, .minibatch = 512, .epochs = 4, .learning_rate = 1e-4};
-        options.hidden = {64, 64};
+    add<T>("update/" + name, [same] {
+        agent_options options{.steps = steps, .minibatch = minibatch, .epochs = epochs, .learning_rate = 1e-4};
+        options.hidden = {units, units};
         auto const r = std::make_shared<run>(options);
-        return std::pair([r] { benchmark::DoNotOptimize(r->agent.update().value_loss); }, work{128 * 16});
+        return std::pair([r] { benchmark::DoNotOptimize(r->agent.update().value_loss); },
+                         work{steps * environments, operations_of(same), 0, in_torch<T>([&] {
+                                  return naive::update(same, environments, steps, minibatch, epochs, units);
+                              }),
+                              5.0});
     });
+}
+
+template <class T>
+void add_all() {
+    using actor = actors::categorical;
+    using backend = backends::simd<T>;
+    add_update<agents::ppo<actor, backend>>("ppo", naive::method::ppo);
+    add_update<agents::gmac<actor, backend>>("gmac", naive::method::gmac);
+    add_update<agents::iqac<actor, backend>>("iqac", naive::method::iqac);
+    add_update<agents::iqac_e<actor, backend>>("iqac_e", naive::method::iqac_e);
+    add_update<agents::dirac_energy<actor, 64, backend>>("dirac_64_energy", naive::method::dirac_energy);
 }
 
 } // namespace
 
 void register_updates() {
-    add_update<agents::ppo<actors::categorical>>("ppo");
-    add_update<agents::gmac<actors::categorical>>("gmac");
-    add_update<agents::iqac<actors::categorical>>("iqac");
-    add_update<agents::iqac_e<actors::categorical>>("iqac_e");
-    add_update<agents::dirac_energy<actors::categorical>>("dirac_64_energy");
+    add_all<float>();
+    add_all<double>();
 }
 
 } // namespace gmac::bench

@@ -43,8 +43,8 @@ void print_key() {
         "product with the embedding and the cosines add stands in its own column. An update is three times a forward pass\n"
         "(backward is one product for the weights' gradient and one for the inputs') and the loss, value and gradient,\n"
         "where every addition, multiplication, division, comparison, root and function counts one.\n"
-        "Here the losses, the actor and the linear layers are the library's own code run on counted<double>; only the\n"
-        "convolutions and PPO's surrogate are arithmetic. \"Authors' loss\" includes the distance of the target to itself,\n"
+        "Here the losses, the actor and all layers are the library's own code run on counted<double>; only PPO's surrogate\n"
+        "and the cosines are arithmetic. \"Authors' loss\" includes the distance of the target to itself,\n"
         "which the authors' code computes although no gradient depends on it.\n");
 }
 

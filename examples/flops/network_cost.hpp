@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "flops/counting_backend.hpp"
+#include "flops/plain_backend.hpp"
 
 #include <gmac/core/counted.hpp>
-#include <gmac/core/random.hpp>
+#include <gmac/nn/conv2d.hpp>
 #include <gmac/nn/implicit_quantile.hpp>
 #include <gmac/nn/linear.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 /// Parameters and forward operations of the networks of Table 3, for one state.
@@ -27,66 +26,65 @@ struct network_cost {
     }
 };
 
-/// A convolution without padding on a square image, with a relu. There is no convolution layer in the library, so this is
-/// arithmetic and not a run: each output is one bias and size² · channels multiply-adds.
-struct convolution {
-    std::size_t image, channels, size, stride, filters;
+/// The library's layers on numbers that count.
+using counting_backend = plain_backend<counted<double>>;
 
-    [[nodiscard]] std::size_t output_image() const { return (image - size) / stride + 1; }
-    [[nodiscard]] network_cost cost() const {
-        std::uint64_t const fan_in = std::uint64_t{size} * size * channels;
-        std::uint64_t const outputs = std::uint64_t{output_image()} * output_image() * filters;
-        return {(fan_in + 1) * filters, 2 * fan_in * outputs, outputs};
-    }
-};
-
-/// Runs `pass` and returns what the counting backend counted: additions and multiplications, and the rest.
-template <class Pass>
-[[nodiscard]] network_cost counted_pass(std::size_t parameters, Pass&& pass) {
-    operation_counts const before = counting_backend::counter();
-    pass();
-    operation_counts const done = counting_backend::counter() - before;
-    std::uint64_t const products = done.additions + done.multiplications;
-    return {parameters, products, done.total() - products};
+/// Equal numbers with a counter.
+[[nodiscard]] inline std::vector<counted<double>> counting(std::size_t size, double value, operation_counts& counter) {
+    return std::vector<counted<double>>(size, counted<double>(value, counter));
+}
+/// Additions and multiplications, and the rest.
+[[nodiscard]] inline network_cost cost_of(std::size_t parameters, operation_counts const& counts) {
+    std::uint64_t const products = counts.additions + counts.multiplications;
+    return {parameters, products, counts.total() - products};
 }
 
 /// The library's linear layer, run on one state.
 [[nodiscard]] inline network_cost linear_cost(std::size_t inputs, std::size_t outputs, nn::activation function) {
+    operation_counts counts;
     nn::linear<counting_backend> const layer(inputs, outputs, {function, 1.0});
-    std::vector<double> const parameters(layer.parameter_count(), 0.01), input(inputs, 1.0);
+    auto const parameters = counting(layer.parameter_count(), 0.01, counts), input = counting(inputs, 1.0, counts);
     auto tape = layer.make_tape(1);
-    return counted_pass(layer.parameter_count(), [&] {
-        static_cast<void>(layer.forward(std::span<double const>(parameters),
-                                        matrix_view<double const>(input.data(), 1, inputs), tape));
-    });
+    layer.forward(parameters, {input.data(), 1, inputs}, tape);
+    return cost_of(layer.parameter_count(), counts);
 }
 
-/// The library's implicit quantile network of one state; its element-wise product and the cosines do not go through the
-/// backend and are added here.
+/// The library's implicit quantile network, run on one state. The element-wise product with the embedding counts among the
+/// rest, as do the cosines, which the library computes in double whatever the backend, and which are added here.
 [[nodiscard]] inline network_cost implicit_quantile_cost(std::size_t features, nn::implicit_quantile_options options) {
+    operation_counts counts;
     nn::implicit_quantile_network<counting_backend> const network(features, options);
-    std::vector<double> const parameters(network.parameter_count(), 0.01), input(features, 1.0);
+    auto const parameters = counting(network.parameter_count(), 0.01, counts), input = counting(features, 1.0, counts),
+               fractions = counting(options.samples, 0.5, counts);
     auto tape = network.make_tape(1);
-    random_stream random(1);
-    network_cost result = counted_pass(network.parameter_count(), [&] {
-        static_cast<void>(network.predict(std::span<double const>(parameters),
-                                          matrix_view<double const>(input.data(), 1, features), random, tape));
-    });
-    result.others += options.samples * (features + options.embedding);
+    network.forward(parameters, {input.data(), 1, features}, {fractions.data(), 1, options.samples}, tape);
+    network_cost result = cost_of(network.parameter_count(), counts);
+    std::uint64_t const element_wise = options.samples * features;
+    result.products -= element_wise;
+    result.others += element_wise + options.samples * options.embedding;
     return result;
+}
+
+/// The library's convolution, run on one image.
+[[nodiscard]] inline network_cost convolution_cost(nn::conv2d<counting_backend> const& layer) {
+    operation_counts counts;
+    auto const parameters = counting(layer.parameter_count(), 0.01, counts),
+               image = counting(layer.inputs(), 1.0, counts);
+    auto tape = layer.make_tape(1);
+    layer.forward(parameters, {image.data(), 1, layer.inputs()}, tape);
+    return cost_of(layer.parameter_count(), counts);
 }
 
 /// 84 × 84 × 4 pixels, 8×8/4 → 32, 4×4/2 → 64, 3×3/1 → 32, and a fully connected layer.
 [[nodiscard]] inline network_cost trunk_cost(std::size_t units) {
     network_cost sum;
-    std::size_t image = 84, channels = 4;
-    for (auto const [size, stride, filters] : {std::array<std::size_t, 3>{8, 4, 32}, {4, 2, 64}, {3, 1, 32}}) {
-        convolution const layer{image, channels, size, stride, filters};
-        sum = sum + layer.cost();
-        image = layer.output_image();
-        channels = filters;
+    nn::image_shape image{84, 84, 4};
+    for (auto const [kernel, stride, filters] : {std::array<std::size_t, 3>{8, 4, 32}, {4, 2, 64}, {3, 1, 32}}) {
+        nn::conv2d<counting_backend> const layer(image, filters, {.kernel = kernel, .stride = stride});
+        sum = sum + convolution_cost(layer);
+        image = layer.output_shape();
     }
-    return sum + linear_cost(image * image * channels, units, nn::activation::relu);
+    return sum + linear_cost(image.size(), units, nn::activation::relu);
 }
 
 } // namespace gmac::flops

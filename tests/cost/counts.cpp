@@ -58,6 +58,19 @@ TEST_CASE("the quantile losses cost what their closed forms say", "[cost]") {
             }
 }
 
+TEST_CASE("the Huber quantile loss by sorting costs what its closed form says", "[cost]") {
+    losses::huber_quantile huber;
+    huber.algorithm = losses::sample_algorithm::sorted;
+    for (bool const gradient : {false, true})
+        for (auto const n : sizes{32, 64, 256})
+            for (auto const m : sizes{16, 64, 100, 1024}) {
+                CAPTURE(n, m, gradient);
+                CHECK(flops::count_sample_loss(huber, n, m, gradient) == closed::huber_quantile_sorted(n, m, gradient));
+            }
+    // From 64 quantiles and particles on it needs fewer operations than the pairs, though not less time.
+    CHECK(4 * closed::huber_quantile_sorted(64, 64, true).total() < closed::huber_quantile(64, 64, true).total());
+}
+
 TEST_CASE("the sample energy by pairs costs what its closed form says", "[cost]") {
     losses::sample_energy energy;
     energy.algorithm = losses::sample_algorithm::pairwise;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace flops = gmac::flops;
 
@@ -37,19 +39,71 @@ TEST_CASE("the networks of Table 3 by hand", "[cost]") {
     CHECK(flops::table_row(flops::method::ppo, 512).parameters() > 0.8);
 }
 
-TEST_CASE("the library's backward pass costs twice its forward pass", "[cost]") {
-    gmac::nn::linear<flops::counting_backend> const layer(96, 32, {gmac::nn::activation::none, 1.0});
-    std::vector<double> const parameters(layer.parameter_count(), 0.1), input(8 * 96, 1.0), slopes(8 * 32, 1.0);
-    std::vector<double> gradient(layer.parameter_count()), input_gradient(8 * 96);
-    auto tape = layer.make_tape(8);
-    gmac::matrix_view<double const> const rows(input.data(), 8, 96);
-    flops::network_cost const forward = flops::counted_pass(0, [&] { layer.forward(parameters, rows, tape); });
-    flops::network_cost const backward = flops::counted_pass(0, [&] {
-        layer.backward(parameters, rows, tape, {slopes.data(), 8, 32}, gradient, {input_gradient.data(), 8, 96});
-    });
-    CHECK(forward.products == 2 * 8 * 96 * 32);
-    // Two products, whose first addition to zero is counted, and a sum over the rows for the bias.
-    CHECK(backward.products == 2 * forward.products + 8 * 32);
+namespace {
+
+/// A layer 24 -> 8 on five states, forward and backward, on numbers T made by `number`; its output, the gradients of its parameters
+/// and of its input, one after the other, and `between` called between the passes.
+template <class T, class Make, class Between>
+std::vector<T> forward_and_backward(gmac::nn::activation function, Make number, Between between) {
+    constexpr std::size_t rows = 5, inputs = 24, outputs = 8;
+    gmac::nn::linear<flops::plain_backend<T>> const layer(inputs, outputs, {function, 1.0});
+    auto const make = [&](std::size_t size, double step) {
+        std::vector<T> result;
+        for (std::size_t i = 0; i < size; ++i)
+            result.push_back(number(std::sin(step * static_cast<double>(i + 1))));
+        return result;
+    };
+    auto const parameters = make(layer.parameter_count(), 0.7), input = make(rows * inputs, 1.3),
+               slopes = make(rows * outputs, 2.1);
+    std::vector<T> result(rows * outputs + layer.parameter_count() + rows * inputs);
+    std::span<T> const gradient = std::span<T>(result).subspan(rows * outputs, layer.parameter_count());
+    auto tape = layer.make_tape(rows);
+    auto const output = layer.forward(parameters, {input.data(), rows, inputs}, tape);
+    for (std::size_t i = 0; i < rows * outputs; ++i)
+        result[i] = output(i / outputs, i % outputs);
+    between();
+    layer.backward(parameters, {input.data(), rows, inputs}, tape, {slopes.data(), rows, outputs}, gradient,
+                   {result.data() + result.size() - rows * inputs, rows, inputs});
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("the library's layers count what they do, forward and backward", "[cost]") {
+    for (auto const function : {gmac::nn::activation::none, gmac::nn::activation::relu, gmac::nn::activation::tanh}) {
+        gmac::operation_counts counts, forward;
+        auto const counted = forward_and_backward<gmac::counted<double>>(
+            function, [&](double x) { return gmac::counted<double>(x, counts); }, [&] { forward = counts; });
+        auto const backward = counts - forward;
+        // The numbers are those of the same layer in double.
+        auto const plain = forward_and_backward<double>(
+            function, [](double x) { return x; }, [] {});
+        std::size_t different = 0;
+        for (std::size_t i = 0; i < plain.size(); ++i)
+            different += plain[i] == counted[i].value() ? 0u : 1u;
+        CHECK(different == 0);
+
+        bool const relu = function == gmac::nn::activation::relu, tanh = function == gmac::nn::activation::tanh;
+        std::uint64_t const products = 5 * 24 * 8, outputs = 5 * 8;
+        CHECK(forward == gmac::operation_counts{.additions = products,
+                                                .multiplications = products,
+                                                .comparisons = relu ? outputs : 0,
+                                                .other_functions = tanh ? outputs : 0});
+        // Two products, whose first addition to zero is counted, and a sum over the rows for the bias; tanh's slope is
+        // 1 - y^2.
+        CHECK(backward == gmac::operation_counts{.additions = 2 * products + outputs + (tanh ? outputs : 0),
+                                                 .multiplications = 2 * products + (tanh ? 2 * outputs : 0),
+                                                 .comparisons = relu ? outputs : 0});
+    }
+}
+
+TEST_CASE("the implicit quantile network counts what it does", "[cost]") {
+    // 3 fractions of a state; 4 cosines -> 6 features, times the trunk's 6, -> 5 hidden units -> 1.
+    auto const cost = flops::implicit_quantile_cost(6, {.samples = 3, .embedding = 4, .hidden = 5});
+    CHECK(cost.parameters == 5 * 6 + 7 * 5 + 6);
+    CHECK(cost.products == 2 * 3 * (4 * 6 + 6 * 5 + 5));
+    // relu of both hidden layers, the product with the features, and the cosines.
+    CHECK(cost.others == 3 * ((6 + 5) + 6 + 4));
 }
 
 TEST_CASE("an update is three times a forward pass, and the losses are small beside it", "[cost]") {

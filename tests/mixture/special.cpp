@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <vector>
 
@@ -140,6 +141,21 @@ void check_accuracy() {
           2.0);
 }
 
+/// The largest error of ierfc(y) relative to ierfc(y) + y.
+template <class V>
+double largest_ierfc_error() {
+    using T = lanes::scalar_of<V>;
+    using R = reference<T>;
+    double largest = 0.0;
+    for (T y = 0; y < T(30); y += y < T(6) ? T(0x1p-14) : T(0x1p-3)) {
+        auto const x = static_cast<R>(y);
+        R const exact = std::exp(-x * x) * std::numbers::inv_sqrtpi_v<R> - x * std::erfc(x);
+        auto const computed = static_cast<R>(lanes::sum_lanes(V(lanes::ierfc(V(y))), 1));
+        largest = std::max(largest, static_cast<double>(std::abs(computed - exact) / (exact + x)));
+    }
+    return largest;
+}
+
 /// The last unit in which two results of different lane types may differ.
 template <class V>
 void check_agreement_with_scalars() {
@@ -179,6 +195,19 @@ TEST_CASE("the special functions are exact to about one unit in the last place",
     SECTION("lanes of double") {
         check_accuracy<lanes::widest<double>>();
     }
+}
+
+TEST_CASE("the integral of erfc is exact to the rounding of what it is added to", "[mixture]") {
+    CHECK(largest_ierfc_error<float>() < 4e-7);
+    CHECK(largest_ierfc_error<lanes::widest<float>>() < 4e-7);
+    CHECK(largest_ierfc_error<double>() < 4e-16);
+    CHECK(largest_ierfc_error<lanes::widest<double>>() < 4e-16);
+    for (float const y : {100.0F, std::numeric_limits<float>::infinity()})
+        CHECK(lanes::ierfc(y) < 1e-12F);
+    CHECK(std::abs(lanes::ierfc(std::numeric_limits<double>::infinity())) < 1e-15);
+    // From there on it may be left out.
+    CHECK(lanes::ierfc(lanes::negligible_ierfc<float>) < 0x1p-24 * lanes::negligible_ierfc<float>);
+    CHECK(std::abs(lanes::ierfc(lanes::negligible_ierfc<double>)) < 0x1p-53 * lanes::negligible_ierfc<double>);
 }
 
 TEST_CASE("a lane gives what a scalar gives, to rounding", "[mixture]") {

@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numbers>
 #include <random>
 #include <vector>
@@ -101,8 +102,8 @@ double loss_value(mixture_case<K> const& given, bool with_target_term) {
 
 TEST_CASE("the mixture energy is that of all pairs by brute force", "[mixture]") {
     std::mt19937_64 random(11);
-    // Around the tile of 64 particles and beyond, and around the blocks of lanes.
-    for (std::size_t const particles : std::vector<std::size_t>{1, 2, 63, 64, 65, 130, 200}) {
+    // Around the tile of 64 particles and beyond what is sorted, and around the blocks of lanes.
+    for (std::size_t const particles : std::vector<std::size_t>{1, 2, 63, 64, 65, 130, 200, 300}) {
         for (std::size_t const states : std::vector<std::size_t>{1, 5, 16, 21}) {
             auto const given = random_case<3>(random, states, particles);
             double without = 0.0, with = 0.0, size = 0.0;
@@ -144,6 +145,71 @@ TEST_CASE("the mixture energy is twice the integral of the squared difference of
                                                           {u[1].weight, u[1].mean, u[1].deviation},
                                                           {1.0 - u[0].weight - u[1].weight, u[2].mean, u[2].deviation}},
                            gmac::point_mass{0.3}) == Approx(energy_by_quadrature(u, {{1.0, 0.3, 0.0}})).epsilon(1e-10));
+    }
+}
+
+namespace {
+
+/// What the target term adds, relative to the exact one of all pairs, where T is the type of the targets.
+template <class T>
+double target_term_error(mixture_case<1> const& given) {
+    auto const outputs = given.outputs.as<T>(), means = given.means.as<T>(), deviations = given.deviations.as<T>();
+    gmac::targets::gaussian_particles<T const> const targets{means.view(), deviations.view()};
+    auto const value = [&](bool term) {
+        return static_cast<double>(gaussian_mixture_energy{term}.value(given.head, outputs.view(), targets));
+    };
+    double exact = 0.0, size = 0.0;
+    for (std::size_t i = 0; i < given.means.rows; ++i) {
+        std::vector<normal> const v = target(given, i), u = predicted(given, i);
+        exact += delta(v, v);
+        size += 2.0 * delta(u, v);
+    }
+    auto const states = static_cast<double>(given.means.rows);
+    return std::abs(value(false) - value(true) - exact / states) / (size / states);
+}
+
+} // namespace
+
+TEST_CASE("the target term is that of all pairs, however near they are", "[mixture]") {
+    std::mt19937_64 random(16);
+    std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+    auto const rounded = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+    for (std::size_t const particles : std::vector<std::size_t>{24, 29, 64, 128, 256})
+        for (double const apart : {0.0, 0.01, 1.0, 6.0, 1e4}) // in deviations
+            for (double const scale : {1e-6, 1.0, 1e6}) {
+                mixture_case<1> given(19, particles);
+                given.head.scale = scale * scale;
+                for (double& x : given.outputs.data)
+                    x = 0.0;
+                for (std::size_t i = 0; i < given.means.data.size(); ++i) {
+                    given.means.data[i] = rounded(scale * (1.0 + apart * uniform(random)));
+                    // Points among them, and particles twice.
+                    given.deviations.data[i] = i % 5 == 0 ? 0.0 : rounded(scale * (1.1 + uniform(random)));
+                    if (i % 7 == 3) {
+                        given.means.data[i] = given.means.data[i - 1];
+                        given.deviations.data[i] = given.deviations.data[i - 1];
+                    }
+                }
+                CAPTURE(particles, apart, scale);
+                CHECK(target_term_error<double>(given) < 1e-14);
+                CHECK(target_term_error<float>(given) < 5e-7);
+            }
+    // Points, as deviations of zero or as Diracs.
+    mixture_case<1> points(3, 40);
+    for (double& x : points.means.data)
+        x = uniform(random);
+    CHECK(target_term_error<double>(points) < 1e-14);
+    for (bool const term : {false, true})
+        CHECK(gaussian_mixture_energy{term}.value(points.head, points.outputs.view(),
+                                                  gmac::targets::dirac_particles<double const>{points.means.view()}) ==
+              Approx(loss_value(points, term)).epsilon(1e-13));
+    // What is not finite comes out.
+    mixture_case<1> given(1, 40);
+    for (std::size_t j = 0; j < 40; ++j)
+        given.means.data[j] = 1.0;
+    for (double const bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+        given.means.data[17] = bad;
+        CHECK_FALSE(std::isfinite(loss_value(given, true)));
     }
 }
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ways to compute a loss between samples give the same: pairs and sorting, any lane width, float and double.
+// All ways to compute a loss between samples give the same: pairs and sorting, float and double; lanes.cpp has the lane widths.
+#include "samples/outcomes.hpp"
 #include "samples/problems.hpp"
 #include "samples/says.hpp"
 #include "support/catch.hpp"
 
-#include <gmac/heads/implicit_quantile.hpp>
 #include <gmac/losses/expectile.hpp>
 #include <gmac/losses/huber_quantile.hpp>
 #include <gmac/losses/sample_energy.hpp>
 #include <gmac/losses/sample_workspace.hpp>
-
-#include <xsimd/xsimd.hpp>
 
 #include <algorithm>
 #include <array>
@@ -25,53 +23,6 @@
 using namespace gmac;
 using namespace gmac::test;
 using losses::sample_algorithm;
-
-namespace {
-
-template <class T>
-struct outcome {
-    T value;
-    std::vector<T> gradient;
-};
-
-template <class T, class Loss, class... Workspace>
-outcome<T> run(Loss const& loss, problem<T> const& p, Workspace&... workspace) {
-    outcome<T> result{T(0), std::vector<T>(p.values.size(), T(77))};
-    matrix_view<T> const to(result.gradient.data(), p.states, p.samples);
-    heads::implicit_quantile const head{.samples_per_state = p.samples};
-    result.value = loss.value_and_gradient(head, p.outputs(), p.target_view(), to, workspace...);
-    return result;
-}
-
-template <class V, class T, class Loss>
-outcome<T> run_in_lanes(Loss const& loss, problem<T> const& p) {
-    outcome<T> result{T(0), std::vector<T>(p.values.size(), T(77))};
-    matrix_view<T> const to(result.gradient.data(), p.states, p.samples);
-    heads::implicit_quantile const head{.samples_per_state = p.samples};
-    result.value = loss.template value_and_gradient_in_lanes<V>(head, p.outputs(), p.target_view(), to);
-    return result;
-}
-
-/// The largest difference, relative to the value and to the largest slope.
-template <class T, class U>
-double difference(outcome<T> const& a, outcome<U> const& b) {
-    double largest = std::numeric_limits<double>::min();
-    double off = 0.0;
-    for (std::size_t i = 0; i < a.gradient.size(); ++i) {
-        largest = (std::max)(largest, std::abs(static_cast<double>(a.gradient[i])));
-        off = (std::max)(off, std::abs(static_cast<double>(a.gradient[i]) - static_cast<double>(b.gradient[i])));
-    }
-    double const value = static_cast<double>(a.value);
-    double const by_value = std::abs(value - static_cast<double>(b.value)) /
-                            (std::max)(std::abs(value), std::numeric_limits<double>::min());
-    return (std::max)(off / largest, by_value);
-}
-
-struct shape {
-    std::size_t states, samples, particles;
-};
-
-} // namespace
 
 TEST_CASE("Sorting gives what pairs give, to 1e-12 in double") {
     random_stream random(1);
@@ -201,43 +152,6 @@ TEST_CASE("float is as near to double as its precision allows") {
                          run(losses::huber_quantile{.kappa = kappa}, exact).value);
                 look(losses::sample_energy{}, 4.0 / n, 8.0 * scale);
             }
-}
-
-namespace {
-
-template <class V, class T, class Loss>
-void same_in(Loss const& loss, problem<T> const& p, outcome<T> const& wanted, double bound) {
-    CAPTURE(lanes::width_of<V>, sizeof(T), p.samples, p.particles);
-    CHECK(difference(wanted, run_in_lanes<V>(loss, p)) < bound);
-}
-
-template <class T>
-void same_in_all_widths() {
-    random_stream random(5);
-    double const bound = 64.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    for (shape const& s : std::vector<shape>{{35, 6, 5}, {17, 33, 40}, {5, 100, 70}}) {
-        auto const p = random_problem<T>(random, s.states, s.samples, s.particles, {.weighted = true});
-        auto const look = [&](auto const& loss) {
-            auto const wanted = run_in_lanes<T>(loss, p);
-            same_in<lanes::widest<T>>(loss, p, wanted, bound);
-            same_in<xsimd::make_sized_batch_t<T, 16 / sizeof(T)>>(loss, p, wanted, bound);
-#if defined(__AVX__)
-            same_in<xsimd::make_sized_batch_t<T, 32 / sizeof(T)>>(loss, p, wanted, bound);
-#endif
-        };
-        look(losses::huber_quantile{.kappa = 0.5, .algorithm = sample_algorithm::pairwise});
-        look(losses::huber_quantile{.kappa = 0.0, .algorithm = sample_algorithm::pairwise});
-        look(losses::expectile{});
-        look(losses::sample_energy{.algorithm = sample_algorithm::pairwise});
-        look(losses::sample_energy{.algorithm = sample_algorithm::sorted});
-    }
-}
-
-} // namespace
-
-TEST_CASE("The lane width changes nothing beyond rounding") {
-    same_in_all_widths<float>();
-    same_in_all_widths<double>();
 }
 
 TEST_CASE("A NaN or an infinity is not swallowed, whatever the algorithm") {

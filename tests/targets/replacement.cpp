@@ -16,23 +16,6 @@ using gmac::targets::detail::component_picker;
 using gmac::targets::detail::geometric_gaps;
 using gmac::targets::detail::replacement_events;
 
-TEST_CASE("Words made many at a time are those of the stream, one by one") {
-    for (std::uint64_t const start : {0ull, 1ull, 3ull, 4ull, 63ull, (1ull << 34u) - 16, (1ull << 34u) - 13}) {
-        for (std::size_t const count : {0u, 1u, 4u, 63u, 64u, 65u, 130u, 300u}) {
-            random_stream one(0x123456789abcdefull, (7ull << 40u) | 5u);
-            one.seek(start);
-            random_stream many = one;
-            std::vector<std::uint32_t> expected(count), got(count);
-            for (std::uint32_t& word : expected)
-                word = one();
-            many.fill(got);
-            CHECK(got == expected);
-            CHECK(many.position() == one.position());
-            CHECK(many() == one());
-        }
-    }
-}
-
 TEST_CASE("Gaps are geometric") {
     for (double const lambda : {1e-9, 0.1, 0.5, 0.95, 0.99, 0.999999, 1.0 - 1e-12}) {
         geometric_gaps const gaps(lambda);

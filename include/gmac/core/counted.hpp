@@ -91,11 +91,11 @@ private:
 template <std::floating_point T>
 class counted {
 public:
-    counted() noexcept = default;
+    constexpr counted() noexcept = default;
     template <class U>
         requires std::is_arithmetic_v<U>
-    counted(U number) noexcept : value_(static_cast<T>(number)) {}
-    counted(T number, operation_counts& counter) noexcept : value_(number), counter_(&counter) {}
+    constexpr counted(U number) noexcept : value_(static_cast<T>(number)) {}
+    constexpr counted(T number, operation_counts& counter) noexcept : value_(number), counter_(&counter) {}
 
     [[nodiscard]] T value() const noexcept { return value_; }
     template <std::floating_point U>

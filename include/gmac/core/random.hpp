@@ -14,6 +14,10 @@
 #include <string_view>
 #include <utility>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace gmac {
 
 /// A counter-based random stream: Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3").
@@ -43,11 +47,11 @@ public:
     /// The next words, the same as one by one, many blocks at a time where the machine can.
     void fill(std::span<result_type> words) noexcept {
         std::size_t i = 0;
-#if defined(__AVX512DQ__)
+#if defined(__AVX2__)
         for (; i < words.size() && (position_ & 3u) != 0; ++i)
             words[i] = (*this)();
-        for (; words.size() - i >= 64; i += 64, position_ += 64)
-            sixteen_blocks(position_ >> 2u, &words[i]);
+        for (; words.size() - i >= words_at_once; i += words_at_once, position_ += words_at_once)
+            many_blocks(position_ >> 2u, &words[i]);
 #endif
         for (; i < words.size(); ++i)
             words[i] = (*this)();
@@ -136,34 +140,61 @@ private:
         return philox({low(block), high(block), low(stream_), high(stream_)}, {low(seed_), high(seed_)});
     }
 
+#if defined(__AVX2__)
 #if defined(__AVX512DQ__)
-    /// philox of sixteen blocks in a row: a lane is a block and holds 32 bits, so a product keeps all of its 64.
-    void sixteen_blocks(std::uint64_t block, result_type* words) const noexcept {
-        using lanes = std::uint64_t __attribute__((vector_size(64)));
+    static constexpr std::size_t vector_bytes = 64;
+#else
+    static constexpr std::size_t vector_bytes = 32;
+#endif
+    using lanes = std::uint64_t __attribute__((vector_size(vector_bytes)));
+    /// Two vectors of blocks, of four words each: their chains of products hide each other's latency.
+    static constexpr std::size_t words_at_once = vector_bytes;
+
+    /// The product of the lower halves of each lane with 32 bits.
+    [[nodiscard]] static lanes multiply(lanes x, std::uint64_t factor) noexcept {
+#if defined(__AVX512DQ__)
+        return (x & 0xffffffffu) * factor;
+#else
+        return reinterpret_cast<lanes>(
+            _mm256_mul_epu32(reinterpret_cast<__m256i>(x), _mm256_set1_epi64x(static_cast<long long>(factor))));
+#endif
+    }
+
+    /// philox of some blocks in a row: a lane is a block and holds 32 bits, so a product keeps all of its 64. What stands above
+    /// the 32 bits is ignored until the end.
+    void many_blocks(std::uint64_t block, result_type* words) const noexcept {
         constexpr std::uint64_t low = 0xffffffffu;
+        constexpr std::size_t width = vector_bytes / sizeof(std::uint64_t);
         lanes const zero = {};
-        lanes const count = {0, 1, 2, 3, 4, 5, 6, 7};
+        lanes count;
+        for (std::uint64_t lane = 0; lane < width; ++lane)
+            count[lane] = lane;
         std::array<std::array<lanes, 4>, 2> counter;
         for (std::uint64_t half = 0; half < 2; ++half) {
-            lanes const number = count + (block + 8 * half);
-            counter[half] = {number & low, number >> 32u, zero + (stream_ & low), zero + (stream_ >> 32u)};
+            lanes const number = count + (block + width * half);
+            counter[half] = {number, number >> 32u, zero + stream_, zero + (stream_ >> 32u)};
         }
         std::array<std::uint64_t, 2> key{seed_ & low, seed_ >> 32u};
         for (int round = 0; round < 10; ++round) {
             for (auto& c : counter) {
-                lanes const a = c[0] * 0xD2511F53u;
-                lanes const b = c[2] * 0xCD9E8D57u;
-                c = {(b >> 32u) ^ c[1] ^ key[0], b & low, (a >> 32u) ^ c[3] ^ key[1], a & low};
+                lanes const a = multiply(c[0], 0xD2511F53u);
+                lanes const b = multiply(c[2], 0xCD9E8D57u);
+                c = {(b >> 32u) ^ c[1] ^ key[0], b, (a >> 32u) ^ c[3] ^ key[1], a};
             }
             key = {(key[0] + 0x9E3779B9u) & low, (key[1] + 0xBB67AE85u) & low};
         }
         for (auto const& c : counter) {
-            lanes const first = c[0] | c[1] << 32u; // two words of each block
-            lanes const second = c[2] | c[3] << 32u;
+            lanes const first = (c[0] & low) | c[1] << 32u; // two words of each block
+            lanes const second = (c[2] & low) | c[3] << 32u;
+#if defined(__AVX512DQ__)
             std::array<lanes, 2> const blocks{__builtin_shufflevector(first, second, 0, 8, 1, 9, 2, 10, 3, 11),
                                               __builtin_shufflevector(first, second, 4, 12, 5, 13, 6, 14, 7, 15)};
+#else
+            std::array<lanes, 2> const blocks{__builtin_shufflevector(first, second, 0, 4, 1, 5),
+                                              __builtin_shufflevector(first, second, 2, 6, 3, 7)};
+#endif
             std::memcpy(words, blocks.data(), sizeof blocks);
-            words += 32;
+            words += 4 * width;
         }
     }
 #endif

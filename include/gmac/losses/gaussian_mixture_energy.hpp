@@ -6,6 +6,7 @@
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/mixture_sums.hpp>
+#include <gmac/losses/detail/self_distance.hpp>
 #include <gmac/losses/detail/target_block.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/kind.hpp>

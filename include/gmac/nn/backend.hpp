@@ -4,6 +4,7 @@
 #include <gmac/core/view.hpp>
 
 #include <concepts>
+#include <type_traits>
 
 namespace gmac::nn {
 
@@ -25,9 +26,11 @@ enum class activation {
 /// - `activate_backward(f, output, output_gradient, result)`: result = output_gradient · f'(x), with f' computed from the
 ///   output f(x).
 /// - `column_sums(matrix, result)`: result[j] = Σ_i matrix(i, j).
+///
+/// The scalar is float, double, or a number type with their arithmetic, such as gmac::counted.
 template <class B>
 concept backend =
-    std::floating_point<typename B::scalar> &&
+    std::constructible_from<typename B::scalar, double> && std::is_trivially_copyable_v<typename B::scalar> &&
     requires(matrix_view<typename B::scalar const> in, matrix_view<typename B::scalar> out,
              vector_view<typename B::scalar const> vector, vector_view<typename B::scalar> vector_out, activation f) {
         B::product(in, in, out);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <numbers>
 
@@ -17,7 +16,7 @@ namespace gmac::nn {
 ///
 /// By cos((i + 8) x) = 2 cos(8 x) cos(i x) − cos((i − 8) x), eight chains of additions in double: one cosine a row. The
 /// error of the recurrence grows like the square of its steps and stays below 1e-11 for 200 columns.
-template <std::floating_point T>
+template <class T>
 void cosine_embedding(vector_view<T const> fractions, matrix_view<T> embedding) {
     require_size(fractions, embedding.rows(), "fractions", "cosine_embedding");
     constexpr std::size_t chains = 8;

@@ -200,7 +200,7 @@ public:
 
 private:
     using layer = linear<Backend>;
-    using V = lanes::widest<scalar>;
+    using V = lanes::lane_for_t<scalar>;
 
     /// States of a chunk: some hundred rows, so that the weights are read rarely and the chunk stays in an L2 cache.
     [[nodiscard]] std::size_t chunk_states() const noexcept {

@@ -86,16 +86,6 @@ private:
     V slope_ = lanes::constant<V>(0.0);
 };
 
-/// 0, or NaN in the lanes in which a key is not finite: a sort may lose what is no number.
-template <class V>
-[[nodiscard]] V poison(V const* keys, std::size_t count) noexcept {
-    V const zero = lanes::constant<V>(0.0);
-    V sum = zero;
-    for (std::size_t i = 0; i < count; ++i)
-        sum = sum + keys[i] * zero;
-    return sum;
-}
-
 /// The most points of both kinds that `energy_in_lanes` takes, in whole blocks.
 inline constexpr std::size_t most_points_in_lanes = 1024;
 

@@ -162,49 +162,4 @@ template <class Mixture, class Sums, class V>
     return gradient;
 }
 
-/// Σ_l v_l E|N(ν_j − ν_l, τ_j² + τ_l²)| over the particles l of `others` from `start` on, for particle j of `tile`; the
-/// weights are left out where they are uniform.
-template <class V, class Targets>
-[[nodiscard]] V expected_distance_to(target_block<V, Targets> const& target, particle_tile<V> const& tile,
-                                     std::size_t j, particle_tile<V> const& others, std::size_t start) noexcept {
-    kernels::pair_sums<V> sums;
-    if constexpr (target_block<V, Targets>::spread) {
-        component<V> const particle{tile.means[j], tile.spreads[j], tile.spreads[j]};
-        if (target.weighted())
-            add_tile<false, true, true>(sums, particle, others, start);
-        else
-            add_tile<false, false, true>(sums, particle, others, start);
-        return sums.expectation();
-    } else {
-        for (std::size_t l = start; l < others.size; ++l) {
-            V const distance = lanes::abs(V(tile.means[j] - others.means[l]));
-            sums.distance = sums.distance + (target.weighted() ? others.weights[l] * distance : distance);
-        }
-        return sums.distance;
-    }
-}
-
-/// δ(V, V) of the target with itself: Σ_jl v_j v_l E|N(ν_j − ν_l, τ_j² + τ_l²)|, every pair computed once.
-template <class V, class Targets>
-[[nodiscard]] V self_distance(target_block<V, Targets>& target) noexcept {
-    V sum = lanes::constant<V>(0.0);
-    particle_tile<V> left, right;
-    auto const add_row = [&](std::size_t j, particle_tile<V> const& others, std::size_t start) {
-        V const row = expected_distance_to(target, left, j, others, start);
-        sum = sum + (target.weighted() ? left.weights[j] * row : row);
-    };
-    for (std::size_t i = 0; i < target.particles(); i += tile_size) {
-        target.load(i, left);
-        for (std::size_t j = 0; j < left.size; ++j)
-            add_row(j, left, j + 1);
-        for (std::size_t k = i + tile_size; k < target.particles(); k += tile_size) {
-            target.load(k, right);
-            for (std::size_t j = 0; j < left.size; ++j)
-                add_row(j, right, 0);
-        }
-    }
-    V const share = target.weighted() ? lanes::constant<V>(1.0) : target.share() * target.share();
-    return lanes::constant<V>(2.0) * sum * share + target.diagonal();
-}
-
 } // namespace gmac::losses::detail

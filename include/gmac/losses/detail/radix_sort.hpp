@@ -7,13 +7,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace gmac::losses::detail {
 
+/// The number inside of a scalar: of gmac::counted what `value()` gives.
+template <class T>
+[[nodiscard]] constexpr T bare(T const& number) noexcept {
+    return number;
+}
+template <class T>
+    requires requires(T const& number) { number.value(); }
+[[nodiscard]] constexpr auto bare(T const& number) noexcept {
+    return number.value();
+}
+
 /// Scalars whose bits can be sorted.
 template <class T>
-concept radix_sortable = std::same_as<T, float> || std::same_as<T, double>;
+concept radix_sortable = requires(T const& number) {
+    { bare(number) } -> std::same_as<float>;
+} || requires(T const& number) {
+    { bare(number) } -> std::same_as<double>;
+};
 
 /// Two places each for the keys of `sort_row` and for their tags, which say where a key came from.
 template <class T>
@@ -24,10 +40,11 @@ struct row_buffers {
 
 /// The bits of a number as an unsigned integer of the same order: −∞ first, then −0, +0 and +∞; a NaN at either end.
 template <radix_sortable T>
-[[nodiscard]] constexpr auto ordered_bits(T number) noexcept {
-    using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    constexpr word sign = word(1) << (8 * sizeof(T) - 1);
-    auto const bits = std::bit_cast<word>(number);
+[[nodiscard]] constexpr auto ordered_bits(T const& number) noexcept {
+    auto const inside = bare(number);
+    using word = std::conditional_t<sizeof(inside) == 4, std::uint32_t, std::uint64_t>;
+    constexpr word sign = word(1) << (8 * sizeof(word) - 1);
+    auto const bits = std::bit_cast<word>(inside);
     return (bits & sign) != 0 ? word(~bits) : word(bits | sign);
 }
 
@@ -37,9 +54,9 @@ template <radix_sortable T>
 template <radix_sortable T>
 [[nodiscard]] std::size_t sort_row(row_buffers<T> const& buffers, std::size_t count) noexcept {
     constexpr std::size_t digit_bits = 11;
-    constexpr std::size_t digits = (8 * sizeof(T) + digit_bits - 1) / digit_bits;
+    constexpr std::size_t digits = (8 * sizeof(bare(T{})) + digit_bits - 1) / digit_bits;
     constexpr std::size_t values = std::size_t(1) << digit_bits;
-    constexpr auto digit = [](T key, std::size_t d) {
+    constexpr auto digit = [](T const& key, std::size_t d) {
         return static_cast<std::size_t>(ordered_bits(key) >> (digit_bits * d)) & (values - 1);
     };
     if (count == 0)

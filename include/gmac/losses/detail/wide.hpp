@@ -64,9 +64,11 @@ private:
     }
 };
 
-/// The type in which running sums of numbers T are kept: double for float, two words for all that is like double.
+/// The type in which running sums of numbers T are kept: double for float, two words for double. Scalars that are no
+/// floating-point type, such as gmac::counted, stay what they are, so that they count what float does.
 template <class T>
-using wide_of = std::conditional_t<std::same_as<T, float>, double, double_word<T>>;
+using wide_of =
+    std::conditional_t<std::same_as<T, float>, double, std::conditional_t<std::same_as<T, double>, double_word<T>, T>>;
 
 /// A number as a wide one.
 template <class T>
@@ -74,13 +76,13 @@ template <class T>
     return wide_of<T>(value);
 }
 
-/// a − b without rounding.
+/// a − b, for float and double without rounding.
 template <class T>
 [[nodiscard]] wide_of<T> exact_difference(T const& a, T const& b) noexcept {
-    if constexpr (std::same_as<T, float>)
-        return static_cast<double>(a) - static_cast<double>(b);
+    if constexpr (std::same_as<T, double>)
+        return double_word<T>::add(a, -b);
     else
-        return double_word<T>::add(a, T(0) - b);
+        return wide_of<T>(a) - wide_of<T>(b);
 }
 
 /// The nearest T.
