@@ -193,9 +193,10 @@ TEST_CASE("environments that make no sense are refused when the batch is made") 
     CHECK(make(2, 2).empty());
     CHECK(make(0, 2) == "vector_environment: the environment's observation size is 0, but must be positive");
     CHECK(make(2, 0) == "vector_environment: the action space has 0 actions, but must have 1 to 16777216");
-    CHECK(message_of([] {
-              vector_environment<sized>(2, 1, [](std::size_t i) { return sized{{}, 2 + i, 2}; });
-          }) == "vector_environment: environment 1 has another observation size, history or action space than environment 0");
+    CHECK(message_of([] { vector_environment<sized>(2, 1, [](std::size_t i) {
+                              return sized{{}, 2 + i, 2};
+                          }); }) ==
+          "vector_environment: environment 1 has another observation size, history or action space than environment 0");
 
     struct bounded : walk {
         gmac::box bounds;
