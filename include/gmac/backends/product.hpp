@@ -269,7 +269,8 @@ private:
         if (start_ == start_from::bias)
             for (std::size_t j = 0; j < count; ++j)
                 start[j] = bias_[col + j];
-        std::size_t const readable = std::clamp(readable_rows(col, Registers * sizes::width), p.first, p.last);
+        std::size_t const readable =
+            scattered(p) ? p.first : std::clamp(readable_rows(col, Registers * sizes::width), p.first, p.last);
         if (readable > p.first || p.first == p.last)
             slice<Registers>({p.row, p.rows, p.first, readable}, col, count, &right_.data()[offset(p.first, col)],
                              right_.row_stride(), start.data(), finish);
@@ -278,6 +279,13 @@ private:
             slice<Registers>({p.row, p.rows, readable, p.last}, col, count, packed.data(),
                              static_cast<std::ptrdiff_t>(sizes::panel_width), start.data(), finish);
         }
+    }
+
+    /// Rows that begin a multiple of a kibibyte apart fall into a few sets of the cache and push each other out: then a copy
+    /// of the panel pays, if it is read often enough.
+    [[nodiscard]] bool scattered(part const& p) const noexcept {
+        return p.rows >= 64 && p.last > p.first && right_.row_contiguous() &&
+               right_.row_stride() % static_cast<std::ptrdiff_t>(1024 / sizeof(T)) == 0;
     }
 
     /// How many rows of the right operand can be read in place, `width` elements from column `col` on. The last
