@@ -88,7 +88,7 @@ std::vector<std::vector<double>> numbers_of(fs::path const& folder) {
     auto const table = gmac::examples::train::read_csv(folder / "metrics.csv");
     std::vector<std::vector<double>> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-        if (table.columns[i] != "seconds" && table.columns[i] != "frames_per_second") {
+        if (!table.columns[i].ends_with("seconds") && table.columns[i] != "frames_per_second") {
             columns.push_back(table.values[i]);
             for (double& value : columns.back())
                 value = value == value ? value : -1e300; // NaN before the first episode equals itself here

@@ -137,15 +137,19 @@ public:
     /// One rollout and what is learned from it. `progress` in [0, 1) is the part of the run that is done, for the
     /// learning-rate schedule.
     update_report update(double progress = 0.0) {
-        collect();
-        evaluate_states();
-        make_targets();
-        ++updates_;
         update_report report;
+        detail::lap_timer timer;
+        collect(report, timer);
+        evaluate_states();
+        report.inference_seconds += timer.lap();
+        make_targets();
+        report.target_seconds = timer.lap();
+        ++updates_;
         report.learning_rate =
             options_.learning_rate * (options_.schedule == rate_schedule::linear ? 1.0 - progress : 1.0);
         report.explained_variance = explained_variance<scalar>(returns_.span(), values_.span().first(returns_.size()));
         learn(report);
+        report.learning_seconds = timer.lap();
         rollout_.carry_over();
         report.update = updates_;
         report.frames = frames_;
@@ -286,7 +290,7 @@ private:
         return stream_for(seed_, purpose, (updates_ << 24u) | index);
     }
 
-    void collect() {
+    void collect(update_report& report, detail::lap_timer& timer) {
         rollout_.begin();
         finished_.clear();
         for (std::size_t e = 0; e < streams_.size(); ++e)
@@ -303,7 +307,9 @@ private:
             auto const now = rollout_.log_probabilities().subspan(t * count, count);
             actor_.log_probability_and_entropy(outputs, free, matrix_view<scalar const>(sampled),
                                                vector_view<scalar>(now), vector_view<scalar>(values_.data(), count));
+            report.inference_seconds += timer.lap();
             rollout_.record(t, worlds_, actions);
+            report.environment_seconds += timer.lap();
             frames_ += count;
             for (finished_episode const& episode : worlds_.finished()) {
                 episodes_.add(episode);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,6 +17,22 @@
 #include <utility>
 
 namespace gmac {
+
+namespace detail {
+
+/// Seconds since it was asked before, or was made.
+class lap_timer {
+public:
+    [[nodiscard]] double lap() noexcept {
+        auto const now = std::chrono::steady_clock::now();
+        return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+} // namespace detail
 
 /// A finished episode, and how many frames there were in all when it ended.
 struct timed_episode {
@@ -42,6 +59,10 @@ struct update_report {
     double explained_variance = 0.0; ///< 1 − Var(return − value) / Var(return), NaN if the returns are constant
     double gradient_norm = 0.0;      ///< before clipping, mean over the minibatches
     double learning_rate = 0.0;
+    double environment_seconds = 0.0; ///< of this update: steps of the environments,
+    double inference_seconds = 0.0;   ///< networks and policy in the rollout, and the values of its states,
+    double target_seconds = 0.0;      ///< advantages and targets,
+    double learning_seconds = 0.0;    ///< and losses, gradients and steps of the optimiser
     std::span<timed_episode const> finished{}; ///< episodes that ended in this rollout; valid until the next update
 
     /// visit(name, value) for each number, in a fixed order: for tables and logs.
@@ -63,6 +84,10 @@ struct update_report {
         visit("explained_variance", explained_variance);
         visit("gradient_norm", gradient_norm);
         visit("learning_rate", learning_rate);
+        visit("environment_seconds", environment_seconds);
+        visit("inference_seconds", inference_seconds);
+        visit("target_seconds", target_seconds);
+        visit("learning_seconds", learning_seconds);
     }
 };
 
