@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "naive_torch_networks.hpp"
 
+#include "naive_torch_support.hpp"
+
 #include <torch/torch.h>
 
 #include <cstdint>
@@ -9,13 +11,6 @@
 namespace gmac::bench::naive {
 
 namespace {
-
-torch::Tensor tensor(float const* data, std::size_t rows, std::size_t cols) {
-    torch::set_num_threads(1);
-    return torch::from_blob(const_cast<float*>(data),
-                            {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(cols)}, torch::kFloat32)
-        .clone();
-}
 
 torch::nn::Sequential network(perceptron_shape const& shape) {
     auto const size = [](std::size_t n) { return static_cast<std::int64_t>(n); };
