@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_line.hpp"
 
+#include "environments.hpp"
 #include "trainer.hpp"
 
 #include <gmac/core/error.hpp>
@@ -12,6 +13,7 @@
 
 #include <concepts>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -29,7 +31,8 @@ struct choice {
 };
 
 void add_choice(CLI::App& app, choice& chosen) {
-    app.add_option("--env", chosen.environment, fmt::format("{}", fmt::join(environment_names(), ", ")))
+    app.add_option("--env", chosen.environment,
+                   fmt::format("{}, or an Atari game as ale/GAME", fmt::join(environment_names(), ", ")))
         ->group("What to train");
     app.add_option("--algorithm", chosen.algorithm,
                    fmt::format("{}; gmac unless the preset says otherwise", fmt::join(algorithm_names(), ", ")))
@@ -54,6 +57,11 @@ template <class Enum>
         return {{"tanh", nn::activation::tanh}, {"relu", nn::activation::relu}};
 }
 
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+
 void add_settings(CLI::App& app, settings& all, std::vector<CLI::Option*>& added) {
     all.describe([&](char const* group, std::string const& name, auto& field, char const* help) {
         using field_type = std::remove_cvref_t<decltype(field)>;
@@ -68,7 +76,7 @@ void add_settings(CLI::App& app, settings& all, std::vector<CLI::Option*>& added
                     option->default_str(text);
         } else {
             option = app.add_option("--" + name, field, help);
-            if constexpr (!std::same_as<field_type, std::optional<double>>)
+            if constexpr (!is_optional<field_type>)
                 option->capture_default_str();
             if constexpr (std::same_as<field_type, std::vector<std::size_t>>)
                 option->delimiter(',')->default_str(fmt::format("{}", fmt::join(field, ",")))->type_name("N,N");
@@ -127,11 +135,20 @@ command_line parse(int argc, char const* const* argv) {
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber)
         ->group("Run");
+    app.add_option("--keep-checkpoints", asked.keep_checkpoints,
+                   "keeps as many checkpoints evenly over the run, besides the latest")
+        ->capture_default_str()
+        ->group("Run");
+    // An Atari game may take half an hour of play, and the paper counts the last games of the training.
+    asked.evaluation_episodes = is_atari(asked.settings.environment) ? 0 : 20;
     app.add_option("--evaluation-episodes", asked.evaluation_episodes, "played at the end with the most likely actions")
         ->capture_default_str()
         ->group("Run");
     bool no_pictures = false;
     app.add_flag("--no-pictures", no_pictures, "draws nothing at the end")->group("Run");
+    std::string roms;
+    app.add_option("--roms", roms, "folder of ROMs, among them that of the game, instead of --rom")
+        ->group("Atari games");
     std::vector<CLI::Option*> fields;
     add_settings(app, asked.settings, fields);
     try {
@@ -146,7 +163,9 @@ command_line parse(int argc, char const* const* argv) {
             chosen.environment.empty() && chosen.algorithm.empty() && chosen.preset.empty() && asked.out.empty(),
             "--resume goes on with the settings of the run: --env, --algorithm, --preset and --out do not go with it");
         for (CLI::Option const* field : fields)
-            if (field->count() > 0) {
+            if (field->count() > 0 && field->get_name() == "--rom") {
+                asked.rom = asked.settings.rom;
+            } else if (field->count() > 0) {
                 require(field->get_name() == "--frames",
                         "--resume goes on with the settings of the run: {} does not go with it, only --frames does",
                         field->get_name());
@@ -168,6 +187,11 @@ command_line parse(int argc, char const* const* argv) {
                                      std::pair("quantile-hidden", asked.settings.quantile_hidden)})
         require(size > 0, "--{} is 0, but must be at least 1", name);
     validate(asked.settings.agent);
+    if (is_atari(asked.settings.environment))
+        asked.settings.rom = find_game_rom(asked.settings.environment, asked.settings.rom, roms);
+    else
+        require(asked.settings.rom.empty() && roms.empty(), "--rom and --roms are for Atari games, not for {}",
+                asked.settings.environment);
     if (asked.out.empty()) {
         std::string name = asked.settings.environment;
         std::ranges::replace(name, '/', '-');

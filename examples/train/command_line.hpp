@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace gmac::examples::train {
 
@@ -16,9 +17,11 @@ struct request {
     std::filesystem::path out;
     std::filesystem::path resume;
     std::optional<std::uint64_t> frames; ///< given on the command line, for a resumed run
+    std::string rom;                     ///< the same
     std::size_t threads = 1;
     bool overwrite = false;
     double checkpoint_seconds = 60.0;
+    std::size_t keep_checkpoints = 0; ///< evenly over the run, beside the latest
     std::size_t evaluation_episodes = 20;
     bool pictures = true;
 };

@@ -32,4 +32,9 @@ namespace gmac::examples::train {
     return options.rewards ? 1.0 / worlds.return_statistics().scale(0, options.epsilon) : 1.0;
 }
 
+/// The ROM of ale/GAME as an absolute path: `file`, or else the one in `folder`. Throws gmac::error that says what would
+/// work if there is none, or if this program was built without the Arcade Learning Environment.
+[[nodiscard]] std::string find_game_rom(std::string const& environment, std::string const& file,
+                                        std::string const& folder);
+
 } // namespace gmac::examples::train

@@ -55,12 +55,10 @@ struct episode {
     return played;
 }
 
-/// The value distribution of step `step` of an episode, with what the episode brought from there on; `scale` reward
-/// units are one unit of what the agent learns.
-[[nodiscard]] inline value_panel value_at(trainer& agent, episode const& played, std::size_t step,
-                                          std::span<double const> returns, double scale) {
-    value_panel panel{.step = step, .return_to_go = scale * returns[step]};
-    auto const parts = agent.value_distribution(played.observations[step]);
+/// The panel of a state by its value distribution; `scale` reward units are one unit of what the agent learns.
+[[nodiscard]] inline value_panel panel_of(std::size_t step, double return_to_go,
+                                          std::vector<value_component> const& parts, double scale) {
+    value_panel panel{.step = step, .return_to_go = scale * return_to_go};
     bool const samples =
         parts.size() > 1 && std::ranges::all_of(parts, [](auto const& part) { return part.deviation == 0.0; });
     for (auto const& [weight, mean, deviation] : parts)
@@ -69,6 +67,12 @@ struct episode {
         else
             panel.components.push_back({weight, scale * mean, scale * deviation});
     return panel;
+}
+
+/// The value distribution of step `step` of an episode, with what the episode brought from there on.
+[[nodiscard]] inline value_panel value_at(trainer& agent, episode const& played, std::size_t step,
+                                          std::span<double const> returns, double scale) {
+    return panel_of(step, returns[step], agent.value_distribution(played.observations[step]), scale);
 }
 
 /// Returns of an episode, with the agent's own value of the last state if the episode was cut there.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
-#include "environments.hpp"
-#include "episode.hpp"
 #include "evaluate/statistics.hpp"
 #include "output/learning_curve.hpp"
 #include "output/stop_signal.hpp"
@@ -31,6 +29,8 @@ request with_settings(request asked) {
     asked.settings = settings_of(read_checkpoint(file), file);
     if (asked.frames)
         asked.settings.frames = *asked.frames;
+    if (!asked.rom.empty())
+        asked.settings.rom = std::filesystem::absolute(asked.rom).string();
     return asked;
 }
 
@@ -41,10 +41,7 @@ session::session(request asked)
       folder_(asked_.resume.empty() ? run_folder::create(asked_.out, asked_.overwrite)
                                     : run_folder::resume(asked_.resume)),
       tasks_(asked_.threads),
-      worlds_(make_environments(asked_.settings.environment, asked_.settings.environments, asked_.settings.seed,
-                                tasks_),
-              normalization_of(asked_.settings)),
-      trainer_(make_trainer(asked_.settings, worlds_, tasks_)) {
+      experiment_(make_experiment(asked_.settings, tasks_)) {
     if (asked_.resume.empty())
         folder_.write_config(to_json(asked_.settings));
     else
@@ -56,12 +53,13 @@ double session::seconds() const {
 }
 
 void session::load() {
-    auto const metadata = load_checkpoint(folder_.checkpoint(), [this](archive& state) { trainer_->persist(state); });
+    auto const metadata =
+        load_checkpoint(folder_.checkpoint(), [this](archive& state) { experiment_->persist(state); });
     if (auto const found = metadata.find("seconds"); found != metadata.end())
         seconds_before_ = std::stod(found->second);
-    require(trainer_->frames() < asked_.settings.frames,
+    require(experiment_->frames() < asked_.settings.frames,
             "the run in {} has done its {} frames: to train on, ask for more by --frames", folder_.path().string(),
-            trainer_->frames());
+            experiment_->frames());
     folder_.reopen();
     folder_.write_config(to_json(asked_.settings));
 }
@@ -69,21 +67,33 @@ void session::load() {
 void session::save() {
     metrics_->sync();
     episodes_->sync();
-    save_checkpoint(folder_.checkpoint(),
-                    {{"settings", to_json(asked_.settings).dump()}, {"seconds", fmt::format("{}", seconds())}},
-                    [this](archive& state) { trainer_->persist(state); });
-    trainer_->save_policy(folder_.policy(), worlds_);
+    save_to(folder_.checkpoint());
+    experiment_->save_policy(folder_.policy());
     saved_at_ = seconds();
+}
+
+void session::save_to(std::filesystem::path const& file) {
+    save_checkpoint(file, {{"settings", to_json(asked_.settings).dump()}, {"seconds", fmt::format("{}", seconds())}},
+                    [this](archive& state) { experiment_->persist(state); });
+}
+
+/// Kept are the checkpoints of the updates that complete an n-th of the run.
+void session::keep(update_report const& update) {
+    auto const parts = [&](std::uint64_t frames) {
+        return std::min(frames, asked_.settings.frames) * asked_.keep_checkpoints / asked_.settings.frames;
+    };
+    if (parts(update.frames) > parts(update.frames - asked_.settings.environments * asked_.settings.agent.steps))
+        save_to(folder_.kept_checkpoint(update.frames));
 }
 
 int session::run() {
     auto const& settings = asked_.settings;
     fmt::print("{} on {}, seed {}: {} parameters, {} environments x {} steps, {} threads\nwriting to {}\n",
-               settings.algorithm, settings.environment, settings.seed, trainer_->parameter_count(),
+               settings.algorithm, settings.environment, settings.seed, experiment_->parameter_count(),
                settings.environments, settings.agent.steps, asked_.threads, folder_.path().string());
     std::fflush(stdout);
-    auto const begun = static_cast<double>(trainer_->frames());
-    if (trainer_->frames() > 0) {
+    auto const begun = static_cast<double>(experiment_->frames());
+    if (experiment_->frames() > 0) {
         metrics_ = metrics_table::resume(folder_.metrics(), begun);
         episodes_ = metrics_table::resume(folder_.episodes(), begun);
         tensorboard_.emplace(folder_.path(), static_cast<std::int64_t>(begun) + 1);
@@ -94,15 +104,15 @@ int session::run() {
     }
     stop_signal stop;
     start_ = std::chrono::steady_clock::now();
-    progress_.start(trainer_->frames(), seconds());
-    trainer_->train({.frames = settings.frames,
-                     .on_update = [this](update_report const& update) { record(update); },
-                     .stop = [&stop] { return stop.requested(); }});
+    progress_.start(experiment_->frames(), seconds());
+    experiment_->train({.frames = settings.frames,
+                        .on_update = [this](update_report const& update) { record(update); },
+                        .stop = [&stop] { return stop.requested(); }});
     progress_.finish();
     save();
-    if (stop.requested() && trainer_->frames() < settings.frames) {
+    if (stop.requested() && experiment_->frames() < settings.frames) {
         fmt::print("stopped by {} after {} frames; go on with:  gmac-train --resume {}\n", stop.name(),
-                   trainer_->frames(), folder_.path().string());
+                   experiment_->frames(), folder_.path().string());
         return 128 + (std::string_view(stop.name()) == "SIGINT" ? SIGINT : SIGTERM);
     }
     finish();
@@ -134,6 +144,7 @@ void session::record(update_report const& update) {
                      seconds());
     if (seconds() - saved_at_ >= asked_.checkpoint_seconds)
         save();
+    keep(update);
 }
 
 /// Hopper earns about 1,010 by standing still for a whole episode, so only more than 1,500 is hopping.
@@ -146,7 +157,7 @@ std::string session::status(update_report const& update) const {
 }
 
 void session::finish() {
-    nlohmann::ordered_json summary{{"frames", trainer_->frames()}, {"seconds", seconds()}};
+    nlohmann::ordered_json summary{{"frames", experiment_->frames()}, {"seconds", seconds()}};
     if (asked_.evaluation_episodes > 0)
         summary["evaluation"] = evaluate();
     folder_.finish(summary);
@@ -157,10 +168,8 @@ void session::finish() {
 
 nlohmann::ordered_json session::evaluate() {
     auto const& settings = asked_.settings;
-    auto played = worlds_.evaluation(
-        make_environments(settings.environment, asked_.evaluation_episodes, settings.seed + 1'000'000, tasks_));
     std::vector<double> returns;
-    for (finished_episode const& one : trainer_->evaluate(played))
+    for (finished_episode const& one : experiment_->evaluate(asked_.evaluation_episodes))
         returns.push_back(one.reward_sum);
     std::vector<double> sorted = returns;
     std::ranges::sort(sorted);
@@ -202,19 +211,7 @@ void session::draw_learning_curve(std::string const& title) {
 }
 
 void session::draw_value_densities(std::string const& title) {
-    auto const& settings = asked_.settings;
-    auto world = worlds_.evaluation(make_environments(settings.environment, 1, settings.seed + 2'000'000, tasks_));
-    episode const played = play_episode(*trainer_, world);
-    std::vector<double> const returns = returns_of(*trainer_, played, settings.agent.discount);
-    double const scale = reward_scale(worlds_);
-    value_densities picture{.title = title, .panels = {}};
-    constexpr std::size_t panels = 6;
-    for (std::size_t i = 0; i < panels; ++i) {
-        std::size_t const step = i * played.rewards.size() / panels;
-        if (i > 0 && step == picture.panels.back().step)
-            continue;
-        picture.panels.push_back(value_at(*trainer_, played, step, returns, scale));
-    }
+    value_densities const picture{.title = title, .panels = experiment_->value_panels()};
     plot_value_densities(folder_.value_densities(), picture);
 }
 

@@ -2,14 +2,13 @@
 #pragma once
 
 #include "command_line.hpp"
+#include "experiment.hpp"
 #include "output/metrics_table.hpp"
 #include "output/progress_line.hpp"
 #include "output/run_folder.hpp"
 #include "output/tensorboard_writer.hpp"
-#include "trainer.hpp"
 
 #include <gmac/backends/tbb.hpp>
-#include <gmac/environment/normalized.hpp>
 
 #include <chrono>
 #include <memory>
@@ -32,6 +31,8 @@ public:
 private:
     void load();
     void save();
+    void save_to(std::filesystem::path const& file);
+    void keep(update_report const& update);
     void train();
     void record(update_report const& update);
     [[nodiscard]] std::string status(update_report const& update) const;
@@ -45,8 +46,7 @@ private:
     request asked_;
     run_folder folder_;
     tbb_executor tasks_;
-    normalized_environments worlds_;
-    std::unique_ptr<trainer> trainer_;
+    std::unique_ptr<experiment> experiment_;
     std::optional<metrics_table> metrics_, episodes_;
     std::optional<tensorboard_writer> tensorboard_;
     progress_line progress_;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -104,18 +105,46 @@ settings fast(std::string_view robot) {
 }
 
 /// JSON has no infinity: a string stands for it.
-nlohmann::ordered_json optional_number(std::optional<double> const& number) {
-    return !number               ? nlohmann::ordered_json(nullptr)
-           : std::isinf(*number) ? "infinity"
-                                 : nlohmann::ordered_json(*number);
+template <class T>
+nlohmann::ordered_json to_json_value(std::optional<T> const& value) {
+    if constexpr (std::floating_point<T>)
+        if (value && std::isinf(*value))
+            return "infinity";
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
-std::optional<double> optional_number(nlohmann::ordered_json const& json) {
-    if (json == "infinity")
-        return std::numeric_limits<double>::infinity();
-    return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+template <class T>
+void from_json_value(nlohmann::ordered_json const& json, std::optional<T>& value) {
+    if constexpr (std::floating_point<T>)
+        if (json == "infinity") {
+            value = std::numeric_limits<T>::infinity();
+            return;
+        }
+    value = json.is_null() ? std::nullopt : std::optional(json.get<T>());
 }
 
+/// The paper's for the Arcade Learning Environment, with the 200 million frames of its authors' code: four a step.
+settings atari() {
+    settings s;
+    s.agent = atari_options();
+    s.agent.hidden = {512};
+    s.frames = 50'000'000;
+    s.environments = 64;
+    return s;
+}
+
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+
 } // namespace
+
+bool is_atari(std::string_view environment) {
+    return environment.starts_with("ale/") && environment.size() > 4;
+}
+std::string atari_game(std::string_view environment) {
+    return std::string(environment.substr(4));
+}
 
 std::span<std::string_view const> environment_names() {
     return environments;
@@ -130,10 +159,12 @@ void require_known(std::string_view what, std::string_view name, std::span<std::
 }
 
 settings default_settings(std::string const& environment, std::string const& algorithm) {
-    require_known("environment", environment, environments);
-    settings s = environment == "classic/cart_pole"  ? cart_pole(algorithm)
-                 : environment == "classic/pendulum" ? pendulum()
-                                                     : bullet();
+    if (!is_atari(environment))
+        require_known("environment", environment, environments);
+    settings s = is_atari(environment)                ? atari()
+                 : environment == "classic/cart_pole" ? cart_pole(algorithm)
+                 : environment == "classic/pendulum"  ? pendulum()
+                                                      : bullet();
     s.environment = environment;
     s.algorithm = algorithm;
     return s;
@@ -150,8 +181,8 @@ nlohmann::ordered_json to_json(settings all) {
     json["algorithm"] = all.algorithm;
     all.describe([&](auto const&, std::string const& name, auto const& field, auto const&) {
         using field_type = std::remove_cvref_t<decltype(field)>;
-        if constexpr (std::same_as<field_type, std::optional<double>>)
-            json[name] = optional_number(field);
+        if constexpr (is_optional<field_type>)
+            json[name] = to_json_value(field);
         else
             json[name] = field;
     });
@@ -171,8 +202,8 @@ settings from_json(nlohmann::ordered_json const& json) {
             if (!json.contains(name))
                 return;
             auto const& value = json.at(name);
-            if constexpr (std::same_as<field_type, std::optional<double>>)
-                field = optional_number(value);
+            if constexpr (is_optional<field_type>)
+                from_json_value(value, field);
             else
                 field = value.template get<field_type>();
         });

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,13 @@ struct settings {
     std::size_t quantile_hidden = 256;   ///< units of its hidden layer
     bool normalize_observations = false;
     bool normalize_rewards = false;
+    // For Atari games; without a value the preprocessing decides.
+    std::string rom; ///< absolute path
+    std::string preprocessing = "paper";
+    std::optional<double> sticky{};
+    std::optional<bool> full_action_set{};
+    std::optional<int> mode{};
+    int difficulty = 0;
 
     /// visit(group, name, field, help) for each field, in the order of the help text.
     template <class Visit>
@@ -78,11 +86,21 @@ struct settings {
         visit("Environment", "normalize-observations", normalize_observations, "by running statistics, clipped at 10");
         visit("Environment", "normalize-rewards", normalize_rewards,
               "by the running deviation of the discounted return, clipped at 10");
+        visit("Atari games", "rom", rom, "file of the game's ROM");
+        visit("Atari games", "preprocessing", preprocessing, "paper, machado2018 or ale_vector");
+        visit("Atari games", "sticky", sticky, "probability that a frame repeats the action of the frame before");
+        visit("Atari games", "full-action-set", full_action_set, "all 18 actions, or those that the game knows");
+        visit("Atari games", "mode", mode, "of the game");
+        visit("Atari games", "difficulty", difficulty, "of the game");
     }
 };
 
-/// The environments that `--env` takes.
+/// The environments that `--env` takes, besides Atari games.
 [[nodiscard]] std::span<std::string_view const> environment_names();
+/// Whether this is the name of an Atari game, ale/GAME.
+[[nodiscard]] bool is_atari(std::string_view environment);
+/// The GAME of ale/GAME.
+[[nodiscard]] std::string atari_game(std::string_view environment);
 /// The names that `--preset` takes.
 [[nodiscard]] std::span<std::string_view const> preset_names();
 

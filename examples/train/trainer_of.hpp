@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "method_parts.hpp"
 #include "trainer.hpp"
 
 #include <gmac/actors/categorical.hpp>
@@ -8,7 +9,6 @@
 #include <gmac/agents.hpp>
 #include <gmac/deploy/policy_file.hpp>
 
-#include <array>
 #include <concepts>
 #include <memory>
 #include <span>
@@ -23,7 +23,8 @@ template <class Agent>
 class trainer_of final : public trainer {
 public:
     trainer_of(settings const& settings, environment_batch& worlds, executor& tasks)
-        : agent_(worlds, settings.agent, settings.seed, &tasks, make_actor(settings), make_head(settings)),
+        : agent_(worlds, settings.agent, settings.seed, &tasks, make_actor(settings),
+                 make_head<typename Agent::head_type>(settings)),
           policy_(agent_.policy(1)) {}
 
     void train(train_options const& options) override { agent_.train(options); }
@@ -43,31 +44,11 @@ public:
     [[nodiscard]] std::vector<value_component> value_distribution(std::span<float const> observation) override {
         random_stream random = stream_for(0, stream_purpose::evaluation);
         auto const outputs = policy_.value_outputs({observation.data(), 1, observation.size()}, random);
-        auto const& head = agent_.head();
-        std::vector<value_component> components;
-        if constexpr (requires { head.distribution(outputs, outputs, outputs, outputs); }) {
-            constexpr std::size_t count = Agent::head_type::components;
-            std::array<float, count> weights{}, means{}, deviations{};
-            head.distribution(outputs, row(weights), row(means), row(deviations));
-            for (std::size_t k = 0; k < count; ++k)
-                components.push_back({static_cast<double>(weights[k]), static_cast<double>(means[k]),
-                                      static_cast<double>(deviations[k])});
-        } else {
-            for (std::size_t j = 0; j < outputs.cols(); ++j)
-                components.push_back(
-                    {1.0 / static_cast<double>(outputs.cols()), static_cast<double>(outputs(0, j)), 0.0});
-        }
-        return components;
+        return components_of(agent_.head(), outputs);
     }
 
 private:
-    template <std::size_t N>
-    [[nodiscard]] static matrix_view<float> row(std::array<float, N>& values) noexcept {
-        return {values.data(), 1, N};
-    }
-
     using actor_type = typename Agent::actor_type;
-    using head_type = typename Agent::head_type;
 
     [[nodiscard]] static actor_type make_actor(settings const& settings) {
         actor_type actor;
@@ -79,20 +60,6 @@ private:
         }
         return actor;
     }
-    [[nodiscard]] static head_type make_head(settings const& settings) {
-        head_type head;
-        if constexpr (requires { head.scale; }) {
-            head.scale = settings.variance_scale;
-            head.floor = settings.variance_floor;
-        }
-        if constexpr (std::same_as<head_type, heads::implicit_quantile>) {
-            head.samples_per_state = settings.quantile_samples;
-            head.embedding = settings.quantile_embedding;
-            head.hidden = settings.quantile_hidden;
-        }
-        return head;
-    }
-
     Agent agent_;
     gmac::policy<Agent> policy_;
 };

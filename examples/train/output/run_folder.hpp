@@ -4,6 +4,7 @@
 #include <gmac/agent/files.hpp>
 #include <gmac/core/error.hpp>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -67,6 +69,10 @@ public:
     [[nodiscard]] std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
     /// The policy of the checkpoint by itself, for gmac::load_policy.
     [[nodiscard]] std::filesystem::path policy() const { return path_ / "policy.safetensors"; }
+    /// The checkpoint kept after so many frames; by name they are in their order.
+    [[nodiscard]] std::filesystem::path kept_checkpoint(std::uint64_t frames) const {
+        return path_ / fmt::format("checkpoint-{:012}.safetensors", frames);
+    }
     // Pictures, without their endings: each is written as .png and as .svg.
     [[nodiscard]] std::filesystem::path learning_curve() const { return path_ / "learning_curve"; }
     [[nodiscard]] std::filesystem::path value_densities() const { return path_ / "value_densities"; }
@@ -140,6 +146,8 @@ private:
         for (std::string_view const picture : {"learning_curve.", "value_densities.", "play.gif"})
             if (name.starts_with(picture))
                 return true;
+        if (name.starts_with("checkpoint-") && (name.ends_with(".safetensors") || name.ends_with(".partial")))
+            return true;
         return name == "config.json.partial" || name.starts_with("events.out.tfevents.");
     }
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "atari_experiment.hpp"
+
+#include "environments.hpp"
+#include "episode.hpp"
+
+#include <gmac/environment/observation_stack.hpp>
+
+#include <filesystem>
+#include <utility>
+
+namespace gmac::examples::train {
+
+namespace {
+
+/// States before each step of an episode, what each step gave, and whether the episode came to its end.
+struct atari_episode {
+    std::vector<std::vector<std::uint8_t>> states;
+    std::vector<double> rewards;
+    bool ended = false;
+};
+
+/// Plays an episode of a batch of one game with the most likely actions, up to a number of steps.
+[[nodiscard]] atari_episode play(atari_player& agent, atari_player::batch& world, std::size_t most) {
+    std::vector<std::uint8_t> observation(world.observation_size()), terminated(1), truncated(1);
+    std::vector<float> action(1), reward(1);
+    matrix_view<std::uint8_t> const seen(observation.data(), 1, observation.size());
+    basic_step_result<std::uint8_t> const result{seen, {}, reward, terminated, truncated};
+    observation_stack<std::uint8_t> stack(world);
+    atari_episode played;
+    world.reset(seen);
+    stack.restart(seen);
+    while (!played.ended && played.rewards.size() < most) {
+        auto const state = stack.states().row(0);
+        played.states.emplace_back(state.data(), state.data() + state.size());
+        agent.act(played.states.back(), action);
+        world.step({action.data(), 1, 1}, result);
+        stack.advance(result);
+        played.rewards.push_back(static_cast<double>(reward[0]));
+        played.ended = terminated[0] != 0 || truncated[0] != 0;
+    }
+    return played;
+}
+
+} // namespace
+
+atari_experiment::atari_experiment(settings const& settings, executor& tasks)
+    : settings_(settings),
+      rules_(preprocessing_of(settings)),
+      tasks_(tasks),
+      worlds_(make_batch(settings.environments, settings.seed)),
+      agent_(make_atari_player(settings, *worlds_, tasks)) {}
+
+std::unique_ptr<atari_player::batch> atari_experiment::make_batch(std::size_t count, std::uint64_t seed) {
+    std::unique_ptr<batch> games = make_atari_worlds(settings_, rules_, count, seed, tasks_);
+    if (!rules_.clip_rewards)
+        return games;
+    return std::make_unique<basic_clipped_rewards<std::uint8_t>>(std::move(games));
+}
+
+std::vector<finished_episode> atari_experiment::evaluate(std::size_t episodes) {
+    auto rules = rules_;
+    rules.episodic_life = false;
+    auto const games = make_atari_worlds(settings_, rules, episodes, settings_.seed + 1'000'000, tasks_);
+    return agent_->evaluate(*games);
+}
+
+std::vector<value_panel> atari_experiment::value_panels() {
+    constexpr std::size_t most = 2000;
+    constexpr std::size_t horizon = 500; // steps after which a reward hardly counts: 0.99^500 is 0.7 %
+    auto const world = make_batch(1, settings_.seed + 2'000'000);
+    auto const played = play(*agent_, *world, most);
+    std::vector<double> returns = played.rewards;
+    for (std::size_t t = returns.size() - 1; t-- > 0;)
+        returns[t] += settings_.agent.discount * returns[t + 1];
+    std::vector<value_panel> panels;
+    for (std::size_t const step : panel_steps(played.ended ? returns.size() : returns.size() - horizon))
+        panels.push_back(panel_of(step, returns[step], agent_->value_distribution(played.states[step]), 1.0));
+    return panels;
+}
+
+std::vector<std::uint8_t> atari_experiment::state_after(std::size_t steps, std::uint64_t seed) {
+    auto const world = make_batch(1, seed);
+    return play(*agent_, *world, steps + 1).states.back();
+}
+
+ale::preprocessing preprocessing_of(settings const& settings) {
+    ale::preprocessing rules = ale::preprocessing_named(settings.preprocessing);
+    rules.sticky = settings.sticky.value_or(rules.sticky);
+    rules.full_action_set = settings.full_action_set.value_or(rules.full_action_set);
+    return rules;
+}
+
+std::unique_ptr<atari_worlds> make_atari_worlds(settings const& settings, ale::preprocessing const& rules,
+                                                std::size_t count, std::uint64_t seed, executor& tasks) {
+    std::string const rom = find_game_rom(settings.environment, settings.rom, {});
+    std::shared_ptr<ale::grey_maximum const> grey;
+    return std::make_unique<atari_worlds>(
+        count, seed,
+        [&](std::size_t) {
+            ale::arcade machine(rom, {.full_action_set = rules.full_action_set,
+                                      .mode = settings.mode,
+                                      .difficulty = settings.difficulty});
+            if (!grey)
+                grey = std::make_shared<ale::grey_maximum const>(machine.colours(), rules.grey);
+            return ale::atari(std::move(machine), rules, grey);
+        },
+        &tasks);
+}
+
+std::unique_ptr<experiment> make_atari_experiment(settings const& settings, executor& tasks) {
+    return std::make_unique<atari_experiment>(settings, tasks);
+}
+
+std::string find_game_rom(std::string const& environment, std::string const& file, std::string const& folder) {
+    return std::filesystem::absolute(ale::find_rom(atari_game(environment), file, folder)).string();
+}
+
+} // namespace gmac::examples::train

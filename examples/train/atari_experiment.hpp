@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "atari_player.hpp"
+#include "experiment.hpp"
+#include "settings.hpp"
+
+#include "ale/arcade.hpp"
+#include "ale/atari.hpp"
+
+#include <gmac/core/executor.hpp>
+#include <gmac/environment/clipped_rewards.hpp>
+#include <gmac/environment/vector_environment.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace gmac::examples::train {
+
+using atari_game_environment = ale::atari<ale::arcade>;
+using atari_worlds = vector_environment<atari_game_environment>;
+
+/// What the settings say of a game: the preprocessing of their name, and what they want otherwise.
+[[nodiscard]] ale::preprocessing preprocessing_of(settings const& settings);
+
+/// `count` games of the settings' ROM.
+[[nodiscard]] std::unique_ptr<atari_worlds> make_atari_worlds(settings const& settings, ale::preprocessing const& rules,
+                                                              std::size_t count, std::uint64_t seed, executor& tasks);
+
+/// Games as bytes, whose rewards are clipped for learning, and the agent that plays them.
+class atari_experiment final : public experiment {
+public:
+    atari_experiment(settings const& settings, executor& tasks);
+
+    void train(train_options const& options) override { agent_->train(options); }
+    void persist(archive& state) override { agent_->persist(state); }
+    [[nodiscard]] std::uint64_t frames() const override { return agent_->frames(); }
+    [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
+    /// Nothing: policy files are of observations in real numbers.
+    void save_policy(std::filesystem::path const&) const override {}
+    /// Whole games, with the rewards as they are.
+    [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes) override;
+    /// In clipped rewards, since it is these that the agent expects. A long game is not played to its end.
+    [[nodiscard]] std::vector<value_panel> value_panels() override;
+
+    [[nodiscard]] atari_player& agent() noexcept { return *agent_; }
+    /// The state after so many steps of a game with the most likely actions, or the last one of a shorter game.
+    [[nodiscard]] std::vector<std::uint8_t> state_after(std::size_t steps, std::uint64_t seed);
+
+private:
+    using batch = atari_player::batch;
+
+    [[nodiscard]] std::unique_ptr<batch> make_batch(std::size_t count, std::uint64_t seed);
+
+    settings settings_;
+    ale::preprocessing rules_;
+    executor& tasks_;
+    std::unique_ptr<batch> worlds_;
+    std::unique_ptr<atari_player> agent_;
+};
+
+} // namespace gmac::examples::train

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "atari_player.hpp"
+#include "method_parts.hpp"
+
+#include <gmac/actors/categorical.hpp>
+#include <gmac/agents.hpp>
+#include <gmac/nn/atari_trunk.hpp>
+
+namespace gmac::examples::train {
+
+using atari_backend = backends::simd<float>;
+using atari_trunk = nn::atari_trunk<atari_backend>;
+
+/// One method of the paper as a player; each is compiled in a file of its own.
+template <class Agent>
+class atari_player_of final : public atari_player {
+public:
+    atari_player_of(settings const& settings, batch& worlds, executor& tasks)
+        : agent_(worlds,
+                 atari_trunk({.frames = worlds.history().frames,
+                              .units = settings.agent.hidden.front(),
+                              .gain = settings.agent.trunk_gain}),
+                 settings.agent, settings.seed, &tasks, {}, make_head<typename Agent::head_type>(settings)),
+          policy_(agent_.policy(1)) {}
+
+    void train(train_options const& options) override { agent_.train(options); }
+    void persist(archive& state) override { agent_.persist(state); }
+    void persist_parameters(archive& state) override { agent_.persist_parameters(state); }
+    [[nodiscard]] std::uint64_t frames() const override { return agent_.frames(); }
+    [[nodiscard]] std::size_t parameter_count() const override { return agent_.parameters().size(); }
+    [[nodiscard]] std::vector<finished_episode> evaluate(batch& worlds) const override {
+        auto policy = agent_.policy(worlds.size());
+        return gmac::evaluate(policy, worlds);
+    }
+    void act(std::span<std::uint8_t const> state, std::span<float> action) override { policy_.act(state, action); }
+    [[nodiscard]] std::vector<value_component> value_distribution(std::span<std::uint8_t const> state) override {
+        random_stream random = stream_for(0, stream_purpose::evaluation);
+        return components_of(agent_.head(), policy_.value_outputs({state.data(), 1, state.size()}, random));
+    }
+
+private:
+    Agent agent_;
+    gmac::policy<Agent> policy_;
+};
+
+} // namespace gmac::examples::train

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "output/value_densities.hpp"
+#include "settings.hpp"
+#include "trainer.hpp"
+
+#include <gmac/core/executor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace gmac::examples::train {
+
+/// The environments of a run and the agent that fits them.
+class experiment {
+public:
+    virtual ~experiment() = default;
+    virtual void train(train_options const& options) = 0;
+    virtual void persist(archive& state) = 0;
+    [[nodiscard]] virtual std::uint64_t frames() const = 0;
+    [[nodiscard]] virtual std::size_t parameter_count() const = 0;
+    /// Writes what a program needs that acts and does not train, if there is such a program for these environments.
+    virtual void save_policy(std::filesystem::path const& file) const = 0;
+    /// As many episodes with the most likely actions, in rewards as the environment gives them.
+    [[nodiscard]] virtual std::vector<finished_episode> evaluate(std::size_t episodes) = 0;
+    /// A few states of one episode with the most likely actions: what the agent expects of them, and what they brought.
+    [[nodiscard]] virtual std::vector<value_panel> value_panels() = 0;
+};
+
+/// Throws gmac::error for an environment or an algorithm that is not known or was left out of this program.
+[[nodiscard]] std::unique_ptr<experiment> make_experiment(settings const& settings, executor& tasks);
+
+/// The same for an Atari game.
+[[nodiscard]] std::unique_ptr<experiment> make_atari_experiment(settings const& settings, executor& tasks);
+
+/// Six steps, evenly over an episode; fewer if it is shorter.
+[[nodiscard]] inline std::vector<std::size_t> panel_steps(std::size_t length) {
+    std::vector<std::size_t> steps;
+    for (std::size_t i = 0; i < 6; ++i)
+        if (std::size_t const step = i * length / 6; steps.empty() || step != steps.back())
+            steps.push_back(step);
+    return steps;
+}
+
+} // namespace gmac::examples::train

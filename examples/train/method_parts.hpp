@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "settings.hpp"
+#include "trainer.hpp"
+
+#include <gmac/core/view.hpp>
+#include <gmac/heads/implicit_quantile.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <vector>
+
+namespace gmac::examples::train {
+
+/// The value head as the settings want it.
+template <class Head>
+[[nodiscard]] Head make_head(settings const& settings) {
+    Head head;
+    if constexpr (requires { head.scale; }) {
+        head.scale = settings.variance_scale;
+        head.floor = settings.variance_floor;
+    }
+    if constexpr (std::same_as<Head, heads::implicit_quantile>) {
+        head.samples_per_state = settings.quantile_samples;
+        head.embedding = settings.quantile_embedding;
+        head.hidden = settings.quantile_hidden;
+    }
+    return head;
+}
+
+/// The value distribution that the outputs [1, N] of a head mean: its components, or points of equal weight.
+template <class Head>
+[[nodiscard]] std::vector<value_component> components_of(Head const& head, matrix_view<float const> outputs) {
+    std::vector<value_component> components;
+    if constexpr (requires { Head::components; }) {
+        std::array<float, Head::components> weights{}, means{}, deviations{};
+        auto const row = [](auto& values) { return matrix_view<float>(values.data(), 1, values.size()); };
+        head.distribution(outputs, row(weights), row(means), row(deviations));
+        for (std::size_t k = 0; k < weights.size(); ++k)
+            components.push_back(
+                {static_cast<double>(weights[k]), static_cast<double>(means[k]), static_cast<double>(deviations[k])});
+    } else {
+        for (std::size_t j = 0; j < outputs.cols(); ++j)
+            components.push_back({1.0 / static_cast<double>(outputs.cols()), static_cast<double>(outputs(0, j)), 0.0});
+    }
+    return components;
+}
+
+} // namespace gmac::examples::train
