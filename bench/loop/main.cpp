@@ -61,8 +61,8 @@ outcome run(std::uint64_t seed, gmac::normalization const& normalized) {
     auto judged = seen.evaluation(unseen);
     auto policy = agent.policy(episodes);
     double sum = 0.0;
-    for (double const result : gmac::evaluate(policy, judged))
-        sum += result;
+    for (gmac::finished_episode const& episode : gmac::evaluate(policy, judged))
+        sum += episode.reward_sum;
     return {seconds, sum / episodes};
 }
 
