@@ -59,10 +59,10 @@ struct update_report {
     double explained_variance = 0.0; ///< 1 − Var(return − value) / Var(return), NaN if the returns are constant
     double gradient_norm = 0.0;      ///< before clipping, mean over the minibatches
     double learning_rate = 0.0;
-    double environment_seconds = 0.0; ///< of this update: steps of the environments,
-    double inference_seconds = 0.0;   ///< networks and policy in the rollout, and the values of its states,
-    double target_seconds = 0.0;      ///< advantages and targets,
-    double learning_seconds = 0.0;    ///< and losses, gradients and steps of the optimiser
+    double environment_seconds = 0.0;          ///< of this update: steps of the environments,
+    double inference_seconds = 0.0;            ///< networks and policy in the rollout, and the values of its states,
+    double target_seconds = 0.0;               ///< advantages and targets,
+    double learning_seconds = 0.0;             ///< and losses, gradients and steps of the optimiser
     std::span<timed_episode const> finished{}; ///< episodes that ended in this rollout; valid until the next update
 
     /// visit(name, value) for each number, in a fixed order: for tables and logs.
