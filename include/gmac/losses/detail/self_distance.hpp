@@ -157,7 +157,8 @@ private:
             V const limit = lanes::mul_add(lanes::constant<V>(lanes::negligible_ierfc<scalar>),
                                            lanes::sqrt(V(spread_of + V(widest))), mean);
             V farthest = mean;
-            for (std::size_t l = j + 1; lanes::any(farthest < limit); l += in_step) {
+            // Deviations whose squares overflow put the limit at infinity: then the end of the row stops the loop.
+            for (std::size_t l = j + 1; l < size_ && lanes::any(farthest < limit); l += in_step) {
                 auto const d = lanes::make_pack<in_step>([&](auto i) __attribute__((always_inline)) {
                     return V(V::load_unaligned(means + l + i) - mean);
                 });
