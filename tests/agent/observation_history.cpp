@@ -284,7 +284,9 @@ TEST_CASE("a rollout of 64 x 128 screens keeps each once, below 80 MB") {
     for (std::size_t t = 0; t < 128; ++t)
         rollout.record(t, worlds, {actions.data(), 64, 1});
     std::size_t const used = resident_bytes() - before;
+#if !defined(GMAC_TEST_SANITIZED) // whose own tables are resident too
     CHECK(used < 80'000'000);
+#endif
     CHECK(used > 129u * 64u * 84u * 84u); // all of them are there
     bytes memory(rollout.state_size());
     auto const last = rollout.states(64 * 128, 1, memory);
