@@ -36,7 +36,7 @@ public:
           observations_(new O[(past_ + steps + 1) * environments * observation_size]),
           finals_(new O[steps * environments * observation_size]),
           final_rows_(rows()),
-          ages_(rows() + environments),
+          ages_(state_count()),
           actions_(rows() * action_size),
           log_probabilities_(rows()),
           rewards_(rows()),
@@ -48,8 +48,14 @@ public:
     [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
     [[nodiscard]] std::size_t environments() const noexcept { return environments_; }
     [[nodiscard]] std::size_t rows() const noexcept { return steps_ * environments_; }
+    /// States that were acted on, and those after the last step.
+    [[nodiscard]] std::size_t state_count() const noexcept { return (steps_ + 1) * environments_; }
     /// Elements of a state: frames × observation size.
     [[nodiscard]] std::size_t state_size() const noexcept { return (past_ + 1) * observation_size_; }
+    /// How many elements it takes to assemble states of several observations; states of one are read in place.
+    [[nodiscard]] std::size_t assembled(std::size_t states) const noexcept {
+        return past_ > 0 ? states * state_size() : 0;
+    }
     /// How many transitions were truncated.
     [[nodiscard]] std::size_t final_count() const noexcept { return final_count_; }
 

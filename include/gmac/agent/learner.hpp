@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/agent/options.hpp>
+#include <gmac/agent/report.hpp>
+#include <gmac/agent/rollout.hpp>
+#include <gmac/agent/surrogate.hpp>
+#include <gmac/agent/value_targets.hpp>
+#include <gmac/core/archive.hpp>
+#include <gmac/core/buffer.hpp>
+#include <gmac/core/error.hpp>
+#include <gmac/core/executor.hpp>
+#include <gmac/core/random.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/nn/adam.hpp>
+#include <gmac/nn/gradient_norm.hpp>
+#include <gmac/nn/rmsprop.hpp>
+#include <gmac/targets/kind.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace gmac::detail {
+
+/// The epochs of minibatches in which an agent learns a rollout. A minibatch is divided into parts, whose number does not
+/// depend on the threads, and the parts' gradients are added in their order.
+template <class Networks, class Actor, class Head, class Loss>
+class learner {
+public:
+    using scalar = typename Networks::scalar;
+    using observation_type = typename Networks::observation_type;
+    using rollout_type = rollout<scalar, observation_type>;
+    using targets_type = value_targets<Loss::target, Head, scalar>;
+
+    /// What the agent is made of and what one update learns from; all of it must outlive the learner.
+    struct sources {
+        agent_options const& options;
+        Networks const& networks;
+        Actor const& actor;
+        Head const& head;
+        Loss const& loss;
+        rollout_type const& rollout;
+        targets_type const& targets;
+        std::span<scalar const> advantages; ///< [T E]
+    };
+
+    explicit learner(sources const& from)
+        : from_(from),
+          gradient_(from.networks.parameter_count()),
+          optimiser_(make_optimiser(gradient_.size(), from.options)),
+          order_(from.rollout.rows()),
+          advantages_(order_.size()) {
+        std::size_t const wanted =
+            from.options.shards > 0 ? from.options.shards : (std::min<std::size_t>)(8, minibatch() / 32);
+        std::size_t const count = std::clamp<std::size_t>(wanted, 1, minibatch());
+        for (std::size_t s = 0; s < count; ++s)
+            parts_.emplace_back(from, (minibatch() + count - 1) / count);
+    }
+
+    /// Learns the rollout, with report.learning_rate, and adds the means over it to the report. `stream(purpose, index)`
+    /// gives the update's random streams; the fractions' begin at `first_fraction`. Throws gmac::error if the loss or its
+    /// gradient is not finite; the parameters are then those of the last minibatch that was.
+    template <class StreamOf>
+    void learn(std::span<scalar> parameters, executor& tasks, StreamOf const& stream, std::size_t first_fraction,
+               update_report& report) {
+        random_stream random = stream(stream_purpose::minibatch, 0);
+        std::iota(order_.begin(), order_.end(), 0u);
+        std::size_t const states = order_.size();
+        std::size_t batches = 0;
+        for (std::size_t epoch = 0; epoch < from_.options.epochs; ++epoch) {
+            random.shuffle(std::span<std::uint32_t>(order_));
+            for (std::size_t first = 0; first < states; first += minibatch(), ++batches) {
+                std::size_t const count = (std::min)(minibatch(), states - first);
+                std::size_t const parts = (std::min)(parts_.size(), count);
+                learn_minibatch(
+                    std::span<std::uint32_t const>(order_).subspan(first, count), parameters, tasks,
+                    [&](std::size_t s) {
+                        return stream(stream_purpose::fraction, first_fraction + batches * parts + s);
+                    },
+                    batches, report);
+            }
+        }
+        report.gradient_norm /= static_cast<double>(batches);
+        double const visits = static_cast<double>(states * from_.options.epochs);
+        for (double* const mean :
+             {&report.policy_loss, &report.value_loss, &report.entropy, &report.approximate_kl, &report.clip_fraction})
+            *mean /= visits;
+    }
+
+    /// The optimiser's state.
+    void persist(archive& state) {
+        std::visit([&](auto& rule) { rule.persist(state); }, optimiser_);
+    }
+
+private:
+    using optimiser_type = std::variant<nn::adam<scalar>, nn::rmsprop<scalar>>;
+
+    /// Memory of one part of a minibatch, of up to `rows` states.
+    struct part {
+        typename Networks::workspace work;
+        typename targets_type::batch targets;
+        buffer<observation_type> observations;
+        buffer<scalar> actions;
+        buffer<scalar> old_log_probabilities, log_probabilities, log_probability_gradient;
+        buffer<scalar> entropies, entropy_gradient, advantages;
+        buffer<scalar> gradient;
+        surrogate_sums sums{};
+        double value_loss = 0.0, entropy = 0.0;
+
+        part(sources const& from, std::size_t rows)
+            : work(from.networks.make_workspace(rows)),
+              targets(from.targets.make_batch(rows)),
+              observations(rows * from.networks.inputs()),
+              actions(rows * from.rollout.actions().cols()),
+              old_log_probabilities(rows),
+              log_probabilities(rows),
+              log_probability_gradient(rows),
+              entropies(rows),
+              entropy_gradient(rows),
+              advantages(rows),
+              gradient(from.networks.parameter_count()) {}
+    };
+
+    static optimiser_type make_optimiser(std::size_t parameters, agent_options const& options) {
+        if (options.optimiser == optimiser_kind::adam)
+            return nn::adam<scalar>(parameters,
+                                    {.learning_rate = options.learning_rate, .epsilon = options.optimiser_epsilon});
+        return nn::rmsprop<scalar>(parameters,
+                                   {.learning_rate = options.learning_rate, .epsilon = options.optimiser_epsilon});
+    }
+    [[nodiscard]] std::size_t minibatch() const noexcept {
+        return (std::min)(from_.options.minibatch, from_.rollout.rows());
+    }
+    [[nodiscard]] double max_gradient_norm() const noexcept {
+        return from_.options.max_gradient_norm.value_or(Loss::target == targets::kind::gaussian_particles ? 5.0 : 0.5);
+    }
+
+    template <class StreamOf>
+    void learn_minibatch(std::span<std::uint32_t const> rows, std::span<scalar> parameters, executor& tasks,
+                         StreamOf const& fractions, std::size_t batch, update_report& report) {
+        std::size_t const parts = (std::min)(parts_.size(), rows.size());
+        auto const begin = [&](std::size_t s) { return s * rows.size() / parts; };
+        std::span<scalar> const advantages = std::span(advantages_).first(rows.size());
+        gather(rows, from_.advantages.data(), 1, advantages.data());
+        if (from_.options.normalize_advantages)
+            normalize(advantages);
+        tasks.run(parts, [&](std::size_t s) {
+            std::size_t const count = begin(s + 1) - begin(s);
+            std::copy_n(advantages.data() + begin(s), count, parts_[s].advantages.data());
+            learn_part(rows.subspan(begin(s), count), rows.size(), parameters, fractions(s), parts_[s]);
+        });
+        double const loss = add_parts(parts, report);
+        double const norm = nn::clip_gradient_norm(gradient_.span(), static_cast<scalar>(max_gradient_norm()));
+        require(
+            std::isfinite(loss) && std::isfinite(norm),
+            "actor_critic: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite",
+            report.update, batch, loss / static_cast<double>(rows.size()), norm);
+        report.gradient_norm += norm;
+        std::visit(
+            [&](auto& rule) {
+                rule.set_learning_rate(report.learning_rate);
+                rule.step(parameters, std::span<scalar const>(gradient_.span()));
+            },
+            optimiser_);
+    }
+
+    /// Loss and gradient of the states `rows`, a part of a minibatch of `total` states; the part's gradient is that of
+    /// the minibatch's mean loss.
+    void learn_part(std::span<std::uint32_t const> rows, std::size_t total, std::span<scalar const> parameters,
+                    random_stream random, part& to) {
+        Networks const& networks = from_.networks;
+        scalar const share = scalar(1) / static_cast<scalar>(total);
+        from_.rollout.gather_states(rows, to.observations.data());
+        auto const states = networks.input({to.observations.data(), rows.size(), networks.inputs()}, to.work);
+        actor_part(rows, states, share, parameters, to);
+
+        auto const prediction = networks.value_forward(parameters, states, random, to.work, true);
+        matrix_view<scalar> const gradient(to.work.value_gradient.data(), rows.size(), networks.value_outputs());
+        auto const mean_loss =
+            from_.loss.value_and_gradient(from_.head, prediction, from_.targets.take(rows, to.targets), gradient);
+        scalar const count = static_cast<scalar>(rows.size());
+        to.value_loss = static_cast<double>(mean_loss) * static_cast<double>(rows.size());
+        scalar const weight = static_cast<scalar>(from_.options.value_coefficient) * count * share;
+        for (std::size_t i = 0; i < rows.size() * networks.value_outputs(); ++i)
+            to.work.value_gradient[i] *= weight;
+        networks.backward(parameters, states, to.work, to.gradient.span());
+    }
+
+    /// The clipped surrogate and the entropy bonus, and their gradient with respect to the actor's outputs.
+    template <class States>
+    void actor_part(std::span<std::uint32_t const> rows, States const& states, scalar share,
+                    std::span<scalar const> parameters, part& to) {
+        Networks const& networks = from_.networks;
+        std::size_t const count = rows.size();
+        std::size_t const action_size = from_.rollout.actions().cols();
+        auto const first = [count](buffer<scalar>& all) { return all.span().first(count); };
+        gather(rows, from_.rollout.actions().data(), action_size, to.actions.data());
+        gather(rows, from_.rollout.log_probabilities().data(), 1, to.old_log_probabilities.data());
+
+        auto const free = networks.free(parameters);
+        matrix_view<scalar const> const actions(to.actions.data(), count, action_size);
+        auto const outputs = networks.actor_forward(parameters, states, to.work);
+        from_.actor.log_probability_and_entropy(outputs, free, actions,
+                                                vector_view<scalar>(first(to.log_probabilities)),
+                                                vector_view<scalar>(first(to.entropies)));
+        to.sums = clipped_surrogate<scalar>(first(to.log_probabilities), first(to.old_log_probabilities),
+                                            first(to.advantages), static_cast<scalar>(from_.options.clip), share,
+                                            first(to.log_probability_gradient));
+        to.entropy = 0.0;
+        for (scalar const entropy : first(to.entropies))
+            to.entropy += static_cast<double>(entropy);
+        std::ranges::fill(first(to.entropy_gradient), -static_cast<scalar>(from_.options.entropy_coefficient) * share);
+        from_.actor.gradient(outputs, free, actions, vector_view<scalar const>(first(to.log_probability_gradient)),
+                             vector_view<scalar const>(first(to.entropy_gradient)),
+                             matrix_view<scalar>(to.work.actor_gradient.data(), count, networks.actor_outputs()),
+                             networks.free(to.gradient.span()));
+    }
+
+    /// The sums over the parts, in their order: the gradient, what the report tells, and the loss, which is returned.
+    double add_parts(std::size_t parts, update_report& report) noexcept {
+        double loss = 0.0;
+        for (std::size_t s = 0; s < parts; ++s) {
+            part const& p = parts_[s];
+            report.policy_loss += p.sums.loss;
+            report.approximate_kl += p.sums.kl;
+            report.clip_fraction += static_cast<double>(p.sums.clipped);
+            report.value_loss += p.value_loss;
+            report.entropy += p.entropy;
+            loss += p.sums.loss + p.value_loss;
+        }
+        std::ranges::copy(parts_[0].gradient, gradient_.data());
+        for (std::size_t s = 1; s < parts; ++s)
+            for (std::size_t i = 0; i < gradient_.size(); ++i)
+                gradient_[i] += parts_[s].gradient[i];
+        return loss;
+    }
+
+    sources from_;
+    buffer<scalar> gradient_;
+    optimiser_type optimiser_;
+    std::vector<std::uint32_t> order_;
+    std::vector<scalar> advantages_; // of a minibatch
+    std::vector<part> parts_;
+};
+
+} // namespace gmac::detail
