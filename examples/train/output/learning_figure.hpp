@@ -58,7 +58,7 @@ inline void plot_learning_figure(std::filesystem::path const& stem, learning_fig
         picture.data += curves.data();
         std::size_t const left = panel_width * (i % columns);
         std::size_t const top = head + panel_height * (i / columns);
-        picture.plot += margins(left + 100, left + panel_width - 15, top + 30, top + panel_height - 60) +
+        picture.plot += margins(left + 100, left + panel_width - 35, top + 30, top + panel_height - 60) +
                         fmt::format("set ylabel '{}' offset 1, 0\n", i % columns == 0 ? "return of an episode" : "") +
                         curves.plot(4.0) + "\nunset label\n";
     }
