@@ -14,6 +14,5 @@
 #include <gmac/core/random.hpp>
 #include <gmac/core/special.hpp>
 #include <gmac/core/special_coefficients.hpp>
-#include <gmac/core/tile.hpp>
 #include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>

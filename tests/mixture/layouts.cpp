@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One answer in every layout, tensor library and lane type; nothing allocated; the result in place.
-#include <gmac/core/tile.hpp>
+#include <gmac/core/transpose.hpp>
 #include <gmac/heads/gaussian_mixture.hpp>
 #include <gmac/heads/scalar.hpp>
 #include <gmac/losses/gaussian_mixture_energy.hpp>
@@ -170,7 +170,7 @@ TEST_CASE("tiles are transposed whatever their size", "[mixture]") {
             for (std::size_t const count : {std::size_t(1), width}) {
                 auto const in = arrange(from, layout);
                 std::vector<V> to(23);
-                gmac::lanes::load_columns(in.view, 3 - (count == 1 ? 1U : 0U), 23 - columns, columns, to.data(), count);
+                gmac::lanes::read_columns<V>(in.view, 3 - (count == 1 ? 1U : 0U), 23 - columns, columns, to.data(), count);
                 std::size_t wrong = 0;
                 for (std::size_t j = 0; j < columns; ++j) {
                     std::array<float, width> lanes;

@@ -77,7 +77,29 @@ template <class V>
 }
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V greater(V const& limit, V const& x) noexcept {
-    return -smaller(V(-limit), V(-x));
+#if defined(__SSE2__)
+    [[maybe_unused]] constexpr bool single = sizeof(scalar_of<V>) == 4;
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64 && single)
+        return _mm512_maskz_max_ps(static_cast<__mmask16>(0xffff), limit, x);
+    else if constexpr (sizeof(V) == 64)
+        return _mm512_maskz_max_pd(static_cast<__mmask8>(0xff), limit, x);
+    else
+#endif
+#if defined(__AVX__)
+        if constexpr (sizeof(V) == 32 && single)
+        return _mm256_max_ps(limit, x);
+    else if constexpr (sizeof(V) == 32)
+        return _mm256_max_pd(limit, x);
+    else
+#endif
+        if constexpr (single)
+        return _mm_max_ps(limit, x);
+    else
+        return _mm_max_pd(limit, x);
+#else
+    return select(x < limit, limit, x);
+#endif
 }
 
 } // namespace detail

@@ -3,7 +3,7 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/tile.hpp>
+#include <gmac/core/transpose.hpp>
 #include <gmac/distributions/folded_normal.hpp>
 
 #include <algorithm>
@@ -60,17 +60,17 @@ public:
         tile.size = (std::min)(tile_size, particles() - start);
         V const zero = lanes::constant<V>(0.0);
         if constexpr (spread) {
-            lanes::load_columns(targets_.means, first_, start, tile.size, tile.means.data(), count_);
-            lanes::load_columns(targets_.deviations, first_, start, tile.size, tile.spreads.data(), count_);
+            lanes::read_columns(targets_.means, first_, start, tile.size, tile.means.data(), count_);
+            lanes::read_columns(targets_.deviations, first_, start, tile.size, tile.spreads.data(), count_);
             for (std::size_t j = 0; j < tile.size; ++j) {
                 valid_ = valid_ && (tile.spreads[j] >= zero);
                 tile.spreads[j] = kernels::doubled_variance(tile.spreads[j]);
             }
         } else {
-            lanes::load_columns(targets_.values, first_, start, tile.size, tile.means.data(), count_);
+            lanes::read_columns(targets_.values, first_, start, tile.size, tile.means.data(), count_);
         }
         if (weighted()) {
-            lanes::load_columns(targets_.weights, first_, start, tile.size, tile.weights.data(), count_);
+            lanes::read_columns(targets_.weights, first_, start, tile.size, tile.weights.data(), count_);
             for (std::size_t j = 0; j < tile.size; ++j) {
                 valid_ = valid_ && (tile.weights[j] >= zero);
                 total_ = total_ + tile.weights[j];
