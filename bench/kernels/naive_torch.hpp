@@ -26,7 +26,10 @@ job clipped_squared_error(float const* values, float const* returns, float const
 /// A loop over the steps. [(steps + 1) environments, components] each, rewards [steps, environments].
 job sr_lambda(float const* weights, float const* means, float const* deviations, float const* rewards,
               std::size_t steps, std::size_t environments, std::size_t components, std::size_t particles);
-/// The same with points, [(steps + 1) environments, support]. `drawn` says that they are samples, taken by number.
+/// The whole mixture instead of particles; what exceeds `columns` is merged into the last one, by its moments.
+job exact_sr_lambda(float const* weights, float const* means, float const* deviations, float const* rewards,
+                    std::size_t steps, std::size_t environments, std::size_t components, std::size_t columns);
+/// SR(λ) with points, [(steps + 1) environments, support]. `drawn` says that they are samples, taken by number.
 job sr_lambda_of_points(float const* values, float const* rewards, std::size_t steps, std::size_t environments,
                         std::size_t support, std::size_t particles, bool drawn);
 job gae(float const* values, float const* rewards, std::size_t steps, std::size_t environments);

@@ -36,6 +36,38 @@ particles sr_lambda_of(torch::Tensor const& weights, torch::Tensor const& means,
     return out;
 }
 
+/// What lies from `first` on becomes one component with its mean and variance.
+torch::Tensor merged(torch::Tensor const& part, torch::Tensor const& rest, std::int64_t first) {
+    return torch::cat({part.slice(1, 0, first), rest.unsqueeze(1)}, 1);
+}
+
+std::vector<torch::Tensor> exact_sr_lambda_of(torch::Tensor const& weights, torch::Tensor const& means,
+                                              torch::Tensor const& deviations, torch::Tensor const& rewards,
+                                              std::int64_t columns) {
+    std::int64_t const steps = rewards.size(0);
+    std::vector<torch::Tensor> out; // means of each step, from the last
+    torch::Tensor w = weights[steps], x = means[steps], s = deviations[steps];
+    for (std::int64_t t = steps - 1; t >= 0; --t) {
+        if (t + 1 < steps) {
+            w = torch::cat({(1.0 - lambda) * weights[t + 1], lambda * w}, 1);
+            x = torch::cat({means[t + 1], x}, 1);
+            s = torch::cat({deviations[t + 1], s}, 1);
+        }
+        if (std::int64_t const kept = columns - 1; w.size(1) > columns) {
+            torch::Tensor const v = w.slice(1, kept), y = x.slice(1, kept), d = s.slice(1, kept);
+            torch::Tensor const weight = v.sum(1), mean = (v * y).sum(1) / weight;
+            torch::Tensor const square = (v * (y * y + d * d)).sum(1) / weight;
+            w = merged(w, weight, kept);
+            x = merged(x, mean, kept);
+            s = merged(s, (square - mean * mean).clamp_min(0).sqrt(), kept);
+        }
+        x = rewards[t].unsqueeze(1) + discount * x;
+        s = discount * s;
+        out.push_back(x);
+    }
+    return out;
+}
+
 torch::Tensor sr_lambda_of_points(torch::Tensor const& values, torch::Tensor const& rewards,
                                   torch::Tensor const& going_on, std::int64_t count, bool drawn) {
     std::int64_t const steps = rewards.size(0), environments = rewards.size(1), support = values.size(2);
@@ -72,6 +104,18 @@ job sr_lambda(float const* weights, float const* means, float const* deviations,
     return [=] {
         torch::NoGradGuard const none;
         return sr_lambda_of(w, mu, sigma, r, on, m).means.mean().item<float>();
+    };
+}
+
+job exact_sr_lambda(float const* weights, float const* means, float const* deviations, float const* rewards,
+                    std::size_t steps, std::size_t environments, std::size_t components, std::size_t columns) {
+    auto const shaped = [&](float const* data) { return by_step(data, steps + 1, environments, components); };
+    torch::Tensor const w = shaped(weights), mu = shaped(means), sigma = shaped(deviations);
+    torch::Tensor const r = tensor(rewards, steps, environments);
+    auto const most = static_cast<std::int64_t>(columns);
+    return [=] {
+        torch::NoGradGuard const none;
+        return exact_sr_lambda_of(w, mu, sigma, r, most).back().mean().item<float>();
     };
 }
 

@@ -13,6 +13,7 @@
 #include <gmac/targets/sources.hpp>
 #include <gmac/targets/sr_lambda.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
@@ -118,18 +119,39 @@ void add_sr_lambda(std::size_t m) {
            dirac([](problem<T> const& p) { return targets::sample_source<T>{p.samples.view()}; }, true));
 }
 
+/// Operations of a transition of the exact mixture, on average. Every component takes four: a weight, γ σ and r + γ μ. One more than
+/// are kept is merged with the rest: a weight, a mean and a second moment, seven a component. What reducing a
+/// mixture to few components compares depends on the numbers and is not counted.
+[[nodiscard]] double exact_operations(targets::exact_sr_lambda const& returns) {
+    std::size_t const most = returns.capacity(steps, components);
+    double all = 0.0;
+    for (std::size_t t = 0; t < steps; ++t) {
+        std::size_t const unlimited = (t + 1) * components; // columns of the t-th row from the end
+        all += 4.0 * static_cast<double>((std::min)(unlimited, most));
+        if (returns.components == 0 && unlimited > most)
+            all += 7.0 * static_cast<double>(components + 1);
+    }
+    return all / static_cast<double>(steps);
+}
+
 template <class T>
 void add_exact(std::string const& name, targets::exact_sr_lambda const& returns) {
     add<T>("exact_sr_lambda/" + name, [returns] {
         std::size_t const columns = returns.capacity(steps, components);
         auto const p = std::make_shared<problem<T>>(columns);
+        work what{rows, exact_operations(returns), 6 * p->first.bytes()};
+        if (returns.components == 0) // nobody writes the reduction in tensors
+            what.torch = in_torch<T>([&] {
+                return naive::exact_sr_lambda(floats(p->weights), floats(p->means), floats(p->deviations),
+                                              floats(p->rewards), steps, environments, components, columns);
+            });
         return std::pair(
             [p, returns] {
                 targets::gaussian_particles<T> const out{p->first.view(), p->second.view(), p->third.view()};
                 returns(p->rollout(), p->mixtures(), out);
                 benchmark::ClobberMemory();
             },
-            work{rows, 0.0, 6 * p->first.bytes()});
+            what);
     });
 }
 
