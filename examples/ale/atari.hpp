@@ -32,23 +32,24 @@ template <emulator E>
     return fire_on_reset(episodic_life(scored_game(std::move(skipped)), rules.episodic_life), rules.fire_on_reset);
 }
 
+inline constexpr std::size_t atari_side = 84; ///< height and width of an observation
+
 /// An Atari game as an environment: 84 × 84 grey levels, oldest of `history().frames` first. Rewards are raw.
 template <emulator E>
 class atari {
 public:
     using observation_type = std::uint8_t;
-    static constexpr std::size_t side = 84;
 
     /// `grey` may be shared by the environments of a game, to spare the processor's caches.
     atari(E machine, preprocessing const& rules, std::shared_ptr<grey_maximum const> grey = nullptr)
         : game_(preprocess(std::move(machine), rules)),
           grey_(grey ? std::move(grey) : std::make_shared<grey_maximum const>(game_.machine().colours(), rules.grey)),
-          area_({game_.machine().rows(), game_.machine().columns()}, {side, side}),
+          area_({game_.machine().rows(), game_.machine().columns()}, {atari_side, atari_side}),
           history_{rules.stack, rules.padding} {
         require(rules.stack > 0, "atari: a stack of 0 frames shows nothing");
     }
 
-    [[nodiscard]] std::size_t observation_size() const noexcept { return side * side; }
+    [[nodiscard]] std::size_t observation_size() const noexcept { return atari_side * atari_side; }
     [[nodiscard]] observation_history history() const noexcept { return history_; }
     [[nodiscard]] discrete action_space() const { return {game_.machine().actions().size()}; }
     [[nodiscard]] E const& machine() const noexcept { return game_.machine(); }

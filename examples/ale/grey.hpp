@@ -41,17 +41,24 @@ struct rgb {
 /// The grey image of the pixel maximum of two screens. There are 128 colours, so the grey of each pair is looked up.
 class grey_maximum {
 public:
-    grey_maximum(palette const& colours, grey_rule rule) : table_(128 * 128) {
+    grey_maximum(palette const& colours, grey_rule rule) : table_(128 * 128), same_(256) {
         for (std::size_t a = 0; a < 128; ++a)
             for (std::size_t b = 0; b < 128; ++b)
                 table_[128 * a + b] = of_pair(rgb(colours[a]), rgb(colours[b]), rule);
+        for (std::size_t a = 0; a < 256; ++a)
+            same_[a] = table_[129 * (a / 2)];
     }
 
     /// Palette numbers of one line of two screens → grey levels, [columns] each.
     void operator()(std::span<std::uint8_t const> previous, std::span<std::uint8_t const> latest,
                     std::span<std::uint8_t> grey) const noexcept {
+        if (std::memcmp(previous.data(), latest.data(), grey.size()) == 0) { // most lines
+            for (std::size_t i = 0; i < grey.size(); ++i)
+                grey[i] = same_[latest[i]];
+            return;
+        }
         for (std::size_t i = 0; i < grey.size(); ++i)
-            grey[i] = table_[(previous[i] >> 1u) * 128u + (latest[i] >> 1u)];
+            grey[i] = table_[previous[i] * 64u + latest[i] / 2u];
     }
 
 private:
@@ -61,6 +68,7 @@ private:
         return opencv_luminance((std::max)(a.red, b.red), (std::max)(a.green, b.green), (std::max)(a.blue, b.blue));
     }
     std::vector<std::uint8_t> table_; // [128, 128] by previous and latest colour
+    std::vector<std::uint8_t> same_;  // [256] by the palette number of both
 };
 
 /// The lines of the grey image of two screens.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "atari_experiment.hpp"
 
-#include "environments.hpp"
 #include "episode.hpp"
 
+#include <gmac/environment/clipped_rewards.hpp>
 #include <gmac/environment/observation_stack.hpp>
 
-#include <filesystem>
 #include <utility>
 
 namespace gmac::examples::train {
@@ -44,15 +43,15 @@ struct atari_episode {
 
 } // namespace
 
-atari_experiment::atari_experiment(settings const& settings, executor& tasks)
+atari_experiment::atari_experiment(settings const& settings, executor& tasks, atari_games games)
     : settings_(settings),
       rules_(preprocessing_of(settings)),
-      tasks_(tasks),
+      games_(std::move(games)),
       worlds_(make_batch(settings.environments, settings.seed)),
       agent_(make_atari_player(settings, *worlds_, tasks)) {}
 
 std::unique_ptr<atari_player::batch> atari_experiment::make_batch(std::size_t count, std::uint64_t seed) {
-    std::unique_ptr<batch> games = make_atari_worlds(settings_, rules_, count, seed, tasks_);
+    std::unique_ptr<batch> games = games_(rules_, count, seed);
     if (!rules_.clip_rewards)
         return games;
     return std::make_unique<basic_clipped_rewards<std::uint8_t>>(std::move(games));
@@ -61,7 +60,7 @@ std::unique_ptr<atari_player::batch> atari_experiment::make_batch(std::size_t co
 std::vector<finished_episode> atari_experiment::evaluate(std::size_t episodes) {
     auto rules = rules_;
     rules.episodic_life = false;
-    auto const games = make_atari_worlds(settings_, rules, episodes, settings_.seed + 1'000'000, tasks_);
+    auto const games = games_(rules, episodes, settings_.seed + 1'000'000);
     return agent_->evaluate(*games);
 }
 
@@ -89,31 +88,6 @@ ale::preprocessing preprocessing_of(settings const& settings) {
     rules.sticky = settings.sticky.value_or(rules.sticky);
     rules.full_action_set = settings.full_action_set.value_or(rules.full_action_set);
     return rules;
-}
-
-std::unique_ptr<atari_worlds> make_atari_worlds(settings const& settings, ale::preprocessing const& rules,
-                                                std::size_t count, std::uint64_t seed, executor& tasks) {
-    std::string const rom = find_game_rom(settings.environment, settings.rom, {});
-    std::shared_ptr<ale::grey_maximum const> grey;
-    return std::make_unique<atari_worlds>(
-        count, seed,
-        [&](std::size_t) {
-            ale::arcade machine(rom, {.full_action_set = rules.full_action_set,
-                                      .mode = settings.mode,
-                                      .difficulty = settings.difficulty});
-            if (!grey)
-                grey = std::make_shared<ale::grey_maximum const>(machine.colours(), rules.grey);
-            return ale::atari(std::move(machine), rules, grey);
-        },
-        &tasks);
-}
-
-std::unique_ptr<experiment> make_atari_experiment(settings const& settings, executor& tasks) {
-    return std::make_unique<atari_experiment>(settings, tasks);
-}
-
-std::string find_game_rom(std::string const& environment, std::string const& file, std::string const& folder) {
-    return std::filesystem::absolute(ale::find_rom(atari_game(environment), file, folder)).string();
 }
 
 } // namespace gmac::examples::train

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "atari_games.hpp"
 #include "atari_player.hpp"
 #include "experiment.hpp"
 #include "settings.hpp"
 
-#include "ale/arcade.hpp"
-#include "ale/atari.hpp"
+#include "ale/preprocessing.hpp"
 
 #include <gmac/core/executor.hpp>
-#include <gmac/environment/clipped_rewards.hpp>
-#include <gmac/environment/vector_environment.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,20 +17,13 @@
 
 namespace gmac::examples::train {
 
-using atari_game_environment = ale::atari<ale::arcade>;
-using atari_worlds = vector_environment<atari_game_environment>;
-
 /// What the settings say of a game: the preprocessing of their name, and what they want otherwise.
 [[nodiscard]] ale::preprocessing preprocessing_of(settings const& settings);
-
-/// `count` games of the settings' ROM.
-[[nodiscard]] std::unique_ptr<atari_worlds> make_atari_worlds(settings const& settings, ale::preprocessing const& rules,
-                                                              std::size_t count, std::uint64_t seed, executor& tasks);
 
 /// Games as bytes, whose rewards are clipped for learning, and the agent that plays them.
 class atari_experiment final : public experiment {
 public:
-    atari_experiment(settings const& settings, executor& tasks);
+    atari_experiment(settings const& settings, executor& tasks, atari_games games);
 
     void train(train_options const& options) override { agent_->train(options); }
     void persist(archive& state) override { agent_->persist(state); }
@@ -56,9 +47,12 @@ private:
 
     settings settings_;
     ale::preprocessing rules_;
-    executor& tasks_;
+    atari_games games_;
     std::unique_ptr<batch> worlds_;
     std::unique_ptr<atari_player> agent_;
 };
+
+/// The experiment on the real emulator. Throws gmac::error if the ROM cannot be played.
+[[nodiscard]] std::unique_ptr<atari_experiment> make_arcade_experiment(settings const& settings, executor& tasks);
 
 } // namespace gmac::examples::train

@@ -22,21 +22,9 @@ namespace {
 
 using namespace gmac::examples::ale;
 using scripted::reset_mark;
+using scripted::three_lives;
 using log = std::vector<int>;
 using image = std::vector<std::uint8_t>;
-
-/// Three lives of 30 frames each; points now and then.
-scripted::emulator three_lives() {
-    scripted::emulator machine;
-    machine.height = 210;
-    machine.width = 160;
-    machine.script = {{35, {.reward = 7}},
-                      {40, {.lives = 2}},
-                      {61, {.reward = -3, .lives = 2}},
-                      {70, {.lives = 1}},
-                      {100, {.reward = 20, .lives = 0, .over = true}}};
-    return machine;
-}
 
 /// What the agent should see of two frames of one game, from the definitions, in real numbers.
 double expected_pixel(scripted::emulator const& machine, int previous, int latest, std::size_t row,

@@ -92,4 +92,17 @@ private:
     std::int32_t frame_ = 0, game_ = 0, lives_ = 0, over_ = 0;
 };
 
+/// Three lives of 30 frames each on screens of the usual size; points now and then.
+inline emulator three_lives() {
+    emulator machine;
+    machine.height = 210;
+    machine.width = 160;
+    machine.script = {{35, {.reward = 7}},
+                      {40, {.lives = 2}},
+                      {61, {.reward = -3, .lives = 2}},
+                      {70, {.lives = 1}},
+                      {100, {.reward = 20, .lives = 0, .over = true}}};
+    return machine;
+}
+
 } // namespace scripted

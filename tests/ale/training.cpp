@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-train on Atari games, with the scripted emulator: bytes through the paper's convolutional trunk.
+#include "samples/says.hpp"
+#include "support/catch.hpp"
+
+#include "../../examples/train/atari_densities.hpp"
+#include "../../examples/train/atari_experiment.hpp"
+#include "deploy/trained.hpp"
+#include "scripted.hpp"
+
+#include <gmac/agent/checkpoint.hpp>
+#include <gmac/backends/tbb.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace gmac::examples::train;
+using gmac::test::says;
+using gmac::test::scratch_folder;
+
+constexpr std::uint64_t update_frames = 3 * 8;
+
+/// A run with the paper's settings but for its size.
+settings small_run(std::string const& method) {
+    settings run = default_settings("ale/scripted", method);
+    run.environments = 3;
+    run.agent.steps = 8;
+    run.agent.minibatch = 12;
+    run.agent.epochs = 2;
+    run.agent.shards = 3;
+    run.agent.hidden = {16};
+    run.agent.particles = 8;
+    run.quantile_samples = run.quantile_embedding = run.quantile_hidden = 8;
+    run.frames = 2 * update_frames;
+    return run;
+}
+
+std::unique_ptr<atari_experiment> make(settings const& run, gmac::executor& tasks) {
+    auto const emulator = [](gmac::examples::ale::preprocessing const&) { return scripted::three_lives(); };
+    return std::make_unique<atari_experiment>(run, tasks, games_of(emulator, tasks));
+}
+
+gmac::snapshot state_of(experiment& one) {
+    return gmac::snapshot::of([&](gmac::archive& state) { one.persist(state); });
+}
+
+void save(std::filesystem::path const& file, settings const& run, experiment& one) {
+    gmac::save_checkpoint(file, {{"settings", to_json(run).dump()}}, [&](gmac::archive& state) { one.persist(state); });
+}
+
+TEST_CASE("Atari: each method trains, goes on from a checkpoint bit for bit, and does not depend on the threads") {
+    gmac::tbb_executor one(1), two(2);
+    for (std::string const method : {"gmac", "iqac", "iqac_e", "ppo"}) {
+        CAPTURE(method);
+        settings const run = small_run(method);
+        auto const whole = make(run, one);
+        gmac::snapshot const untrained = state_of(*whole);
+        std::vector<gmac::update_report> reports;
+        whole->train(
+            {.frames = run.frames, .on_update = [&](gmac::update_report const& report) { reports.push_back(report); }});
+        REQUIRE(reports.size() == 2);
+        for (auto const& report : reports)
+            CHECK((std::isfinite(report.value_loss) && std::isfinite(report.policy_loss) && report.entropy > 0.5));
+        gmac::snapshot const trained = state_of(*whole);
+        CHECK(whole->frames() == run.frames);
+        CHECK(!(trained == untrained));
+
+        scratch_folder folder;
+        auto const first_half = make(run, two);
+        first_half->train({.frames = update_frames});
+        save(folder.path / "checkpoint.safetensors", run, *first_half);
+        auto const second_half = make(run, two);
+        gmac::load_checkpoint(folder.path / "checkpoint.safetensors",
+                              [&](gmac::archive& state) { second_half->persist(state); });
+        CHECK(second_half->frames() == update_frames);
+        second_half->train({.frames = run.frames});
+        CHECK(state_of(*second_half) == trained);
+
+        auto const threads = make(run, two);
+        threads->train({.frames = run.frames});
+        CHECK(state_of(*threads) == trained);
+    }
+}
+
+TEST_CASE("Atari: whole games are evaluated in raw rewards, and values of a game are in clipped ones") {
+    gmac::tbb_executor tasks(1);
+    settings run = small_run("ppo");
+    auto const experiment = make(run, tasks);
+    auto const games = experiment->evaluate(3);
+    REQUIRE(games.size() == 3);
+    // 100 frames of a game, of which up to 30 are its start and 8 fire; frame 35 pays 7 if it is none of the start.
+    for (auto const& game : games) {
+        CHECK((game.reward_sum == 24.0 || game.reward_sum == 17.0));
+        CHECK(game.length >= 17);
+        CHECK(game.length <= 25);
+    }
+    // A life: its last step brings nothing after it, and a reward of 7 is worth 1.
+    auto const panels = experiment->value_panels();
+    REQUIRE(!panels.empty());
+    for (auto const& panel : panels) {
+        CHECK(panel.return_to_go >= 0.0);
+        CHECK(panel.return_to_go <= 1.0);
+        CHECK(panel.components.size() == 1); // PPO's value
+    }
+    auto const state = experiment->state_after(2, 1);
+    CHECK(state.size() == 4 * 84 * 84);
+    CHECK(state == experiment->state_after(2, 1));
+    CHECK(state != experiment->state_after(3, 1));
+}
+
+TEST_CASE("Atari: the settings of a run change single things of its preprocessing") {
+    settings run = small_run("ppo");
+    CHECK(preprocessing_of(run).sticky == 0.0);
+    run.preprocessing = "machado2018";
+    CHECK(preprocessing_of(run).sticky == 0.25);
+    CHECK(preprocessing_of(run).full_action_set);
+    run.sticky = 0.125;
+    run.full_action_set = false;
+    CHECK(preprocessing_of(run).sticky == 0.125);
+    CHECK(!preprocessing_of(run).full_action_set);
+}
+
+TEST_CASE("Atari: what has no place is refused") {
+    gmac::tbb_executor tasks(1);
+    auto run = small_run("dirac_energy");
+    CHECK_THROWS_WITH(make(run, tasks),
+                      says("unknown algorithm for Atari games \"dirac_energy\"; known are gmac, ppo"));
+    run = small_run("gmac");
+    run.agent.hidden = {16, 16};
+    CHECK_THROWS_WITH(make(run, tasks), says("--hidden has 2 widths"));
+}
+
+TEST_CASE("Atari: value densities of one state by several runs, at the moments that were kept") {
+    gmac::tbb_executor tasks(1);
+    scratch_folder folder;
+    std::vector<std::filesystem::path> runs;
+    for (std::string const method : {"iqac", "gmac"}) {
+        settings const run = small_run(method);
+        runs.push_back(folder.path / method);
+        std::filesystem::create_directories(runs.back());
+        auto const experiment = make(run, tasks);
+        save(runs.back() / "checkpoint.safetensors", run, *experiment);
+        if (method == "gmac")
+            for (std::uint64_t frames : {update_frames, 2 * update_frames}) {
+                experiment->train({.frames = frames});
+                save(runs.back() / ("checkpoint-0" + std::to_string(frames) + ".safetensors"), run, *experiment);
+            }
+    }
+    auto const picture = atari_densities(runs, 3, 1, [&](settings const& run) { return make(run, tasks); });
+    CHECK(picture.title == "scripted, step 3");
+    REQUIRE(picture.screen.size() == 84 * 84);
+    CHECK(std::ranges::max(picture.screen) > 0);
+    REQUIRE(picture.methods.size() == 2);
+    CHECK(picture.methods[0].method == "iqac");
+    REQUIRE(picture.methods[0].moments.size() == 1);
+    CHECK(picture.methods[0].moments[0].samples.size() == 8);
+    CHECK(picture.methods[1].method == "gmac");
+    REQUIRE(picture.methods[1].moments.size() == 2);
+    CHECK(picture.methods[1].moments[0].step == update_frames);
+    CHECK(picture.methods[1].moments[1].step == 2 * update_frames);
+    CHECK(picture.methods[1].moments[0].components.size() == 5);
+    CHECK_THROWS_WITH(atari_densities({&folder.path, 1}, 3, 1, [&](settings const& run) { return make(run, tasks); }),
+                      says("has no checkpoint"));
+}
+
+} // namespace
