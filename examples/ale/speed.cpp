@@ -113,25 +113,30 @@ private:
     gmac::random_stream random_{1};
 };
 
-/// The frames per second of the fastest part so far: whatever disturbs a part makes it slower.
 template <class Play>
-void measure(Play& play, std::size_t steps, double& best) {
+[[nodiscard]] double frames_per_second(Play& play, std::size_t steps) {
     auto const start = std::chrono::steady_clock::now();
     auto const frames = static_cast<double>(play.play(steps));
-    best = std::max(best, frames / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    return frames / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+[[nodiscard]] double median(std::vector<double> values) {
+    auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
 }
 
 int run(int argc, char** argv) {
     std::string rom, rules_name = "paper";
-    std::size_t parts = 40, steps = 256, environments = 16;
+    std::size_t turns = 400, steps = 64, environments = 16;
     CLI::App app(
         "Emulated frames per second with random actions: the bare emulator, and the same with all preprocessing on\n"
-        "one and on two threads, measured in turns.",
+        "one and on two threads, in turns. Medians over the turns, also of what is compared.",
         "gmac-ale-speed");
     app.add_option("--rom", rom, "a ROM")->required();
     app.add_option("--preprocessing", rules_name, "paper, machado2018 or ale_vector")->capture_default_str();
-    app.add_option("--parts", parts, "of which the fastest counts")->capture_default_str();
-    app.add_option("--steps", steps, "of a part")->capture_default_str();
+    app.add_option("--turns", turns, "of each")->capture_default_str()->check(CLI::PositiveNumber);
+    app.add_option("--steps", steps, "of a turn")->capture_default_str();
     app.add_option("--environments", environments, "games that are played in turn")->capture_default_str();
     CLI11_PARSE(app, argc, argv);
 
@@ -139,17 +144,18 @@ int run(int argc, char** argv) {
     gmac::tbb_executor one_thread(1), two_threads(2);
     bare_play bare(rom, rules, environments);
     preprocessed_play single(rom, rules, environments, &one_thread), twice(rom, rules, environments, &two_threads);
-    double bare_speed = 0.0, single_speed = 0.0, twice_speed = 0.0;
-    for (std::size_t part = 0; part < parts; ++part) {
-        measure(bare, steps, bare_speed);
-        measure(single, steps, single_speed);
-        measure(twice, steps, twice_speed);
+    std::vector<double> bare_speed, single_speed, twice_speed, share, gain;
+    for (std::size_t turn = 0; turn < turns; ++turn) {
+        bare_speed.push_back(frames_per_second(bare, steps));
+        single_speed.push_back(frames_per_second(single, steps));
+        twice_speed.push_back(frames_per_second(twice, steps));
+        share.push_back(single_speed.back() / bare_speed.back());
+        gain.push_back(twice_speed.back() / single_speed.back());
     }
     std::printf("%zu games, frames/s\n", environments);
-    std::printf("bare emulator                       %8.0f\n", bare_speed);
-    std::printf("with all preprocessing              %8.0f   %.3f of it\n", single_speed, single_speed / bare_speed);
-    std::printf("with all preprocessing, two threads %8.0f   %.2f times one\n", twice_speed,
-                twice_speed / single_speed);
+    std::printf("bare emulator                       %8.0f\n", median(bare_speed));
+    std::printf("with all preprocessing              %8.0f   %.3f of it\n", median(single_speed), median(share));
+    std::printf("with all preprocessing, two threads %8.0f   %.2f times one\n", median(twice_speed), median(gain));
     return 0;
 }
 
