@@ -29,8 +29,7 @@ public:
     void persist(archive& state) override { agent_->persist(state); }
     [[nodiscard]] std::uint64_t frames() const override { return agent_->frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
-    /// Nothing: policy files are of observations in real numbers.
-    void save_policy(std::filesystem::path const&) const override {}
+    void save_policy(std::filesystem::path const& file) const override { agent_->save_policy(file); }
     /// Whole games, with the rewards as they are.
     [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes) override;
     /// In clipped rewards, since it is these that the agent expects. A long game is not played to its end.

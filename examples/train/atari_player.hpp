@@ -4,6 +4,7 @@
 #include "trainer.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
@@ -21,6 +22,8 @@ public:
     virtual void persist(archive& state) = 0;
     /// The part of `persist` that acting needs.
     virtual void persist_parameters(archive& state) = 0;
+    /// Writes what a program needs that acts and does not train.
+    virtual void save_policy(std::filesystem::path const& file) const = 0;
     [[nodiscard]] virtual std::uint64_t frames() const = 0;
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
     /// One episode in each environment with the most likely actions.

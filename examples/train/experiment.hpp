@@ -23,7 +23,7 @@ public:
     virtual void persist(archive& state) = 0;
     [[nodiscard]] virtual std::uint64_t frames() const = 0;
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
-    /// Writes what a program needs that acts and does not train, if there is such a program for these environments.
+    /// Writes what a program needs that acts and does not train.
     virtual void save_policy(std::filesystem::path const& file) const = 0;
     /// As many episodes with the most likely actions, in rewards as the environment gives them.
     [[nodiscard]] virtual std::vector<finished_episode> evaluate(std::size_t episodes) = 0;

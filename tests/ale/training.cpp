@@ -10,6 +10,7 @@
 
 #include <gmac/agent/checkpoint.hpp>
 #include <gmac/backends/tbb.hpp>
+#include <gmac/deploy/policy_file.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace {
@@ -113,6 +115,38 @@ TEST_CASE("Atari: whole games are evaluated in raw rewards, and values of a game
     CHECK(state.size() == 4 * 84 * 84);
     CHECK(state == experiment->state_after(2, 1));
     CHECK(state != experiment->state_after(3, 1));
+}
+
+TEST_CASE("Atari: the policy file of a run acts as its agent, bit for bit") {
+    gmac::tbb_executor tasks(1);
+    for (std::string const method : {"gmac", "iqac"}) {
+        auto const experiment = make(small_run(method), tasks);
+        experiment->train({.frames = update_frames});
+        scratch_folder folder;
+        experiment->save_policy(folder.path / "policy.safetensors");
+        using backend = gmac::backends::simd<float>;
+        using policy_type = gmac::deployed_policy<backend, gmac::nn::atari_trunk<backend>>;
+        auto policy = std::get<policy_type>(gmac::load_any_policy(folder.path / "policy.safetensors"));
+
+        auto const whole = state_of(*experiment);
+        auto const own = gmac::snapshot::of([&](gmac::archive& state) { policy.persist(state); });
+        CHECK(own.tensors().size() == 10);
+        for (auto const& tensor : own.tensors()) {
+            auto const stored =
+                std::ranges::find(whole.tensors(), "parameters." + tensor.name, &gmac::snapshot::tensor::name);
+            REQUIRE(stored != whole.tensors().end());
+            CHECK(stored->data == tensor.data);
+        }
+
+        auto memory = policy.make_memory();
+        for (std::size_t steps = 0; steps < 12; ++steps) {
+            auto const state = experiment->state_after(steps, 3);
+            std::array<float, 1> trained{-1.0f}, deployed{-2.0f};
+            experiment->agent().act(state, trained);
+            policy.act(state, deployed, memory);
+            CHECK(trained == deployed);
+        }
+    }
 }
 
 TEST_CASE("Atari: the settings of a run change single things of its preprocessing") {

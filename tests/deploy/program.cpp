@@ -1,40 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-act acts from a file as the agent does.
+#include "deploy/program.hpp"
 #include "deploy/trained.hpp"
 #include "support/catch.hpp"
 
 #include <fmt/format.h>
 
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 
 using namespace gmac;
 using namespace gmac::test;
-
-namespace {
-
-struct outcome {
-    int code = 0;
-    std::string text;
-};
-
-outcome act(std::string const& arguments) {
-    std::FILE* const pipe = ::popen(fmt::format("{} {} 2>&1", GMAC_ACT, arguments).c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    outcome result;
-    std::array<char, 4096> text;
-    while (std::size_t const count = std::fread(text.data(), 1, text.size(), pipe))
-        result.text.append(text.data(), count);
-    int const status = ::pclose(pipe);
-    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return result;
-}
-
-} // namespace
 
 TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
     trained<real_agent, gmac::testing::continuous_line> const subject;

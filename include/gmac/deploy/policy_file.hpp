@@ -3,6 +3,7 @@
 
 #include <gmac/agent/checkpoint.hpp>
 #include <gmac/deploy/policy.hpp>
+#include <gmac/nn/atari_trunk.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/mlp.hpp>
 
@@ -37,6 +38,11 @@ template <class Backend>
 inline constexpr bool is_mlp<nn::mlp<Backend>> = true;
 
 template <class Trunk>
+inline constexpr bool is_atari_trunk = false;
+template <class Backend>
+inline constexpr bool is_atari_trunk<nn::atari_trunk<Backend>> = true;
+
+template <class Trunk>
 [[nodiscard]] nlohmann::ordered_json describe_trunk(Trunk const& trunk) {
     if constexpr (is_mlp<Trunk>) {
         std::vector<std::size_t> widths{trunk.inputs()};
@@ -47,6 +53,10 @@ template <class Trunk>
         for (auto const& [function, name] : activation_names)
             if (function == inner)
                 return {{"kind", "mlp"}, {"widths", widths}, {"activation", name}, {"activate_last", last == inner}};
+    } else if constexpr (is_atari_trunk<Trunk>) {
+        return {{"kind", "atari"},
+                {"frames", trunk.template get<0>().input_shape().channels},
+                {"units", trunk.outputs()}};
     }
     return {{"kind", "custom"}, {"inputs", trunk.inputs()}, {"outputs", trunk.outputs()}};
 }
@@ -71,6 +81,7 @@ public:
     }
 
     [[nodiscard]] bool has_mlp() const { return text("/trunk/kind") == "mlp"; }
+    [[nodiscard]] bool has_atari_trunk() const { return text("/trunk/kind") == "atari"; }
 
     template <class Backend>
     [[nodiscard]] nn::mlp<Backend> mlp(std::size_t bytes) const {
@@ -99,6 +110,21 @@ public:
         nlohmann::json const& activate_last = at("/trunk/activate_last");
         require(activate_last.is_boolean(), "{}: /trunk/activate_last is not a boolean", where_);
         return nn::mlp<Backend>(widths, {.function = *function, .activate_last = activate_last.get<bool>()});
+    }
+
+    template <class Backend>
+    [[nodiscard]] nn::atari_trunk<Backend> atari_trunk(std::size_t bytes) const {
+        nlohmann::json const &frames = at("/trunk/frames"), &units = at("/trunk/units");
+        // More weights than the file has bytes would not be in it; before memory is taken for them.
+        auto const fits = [bytes](nlohmann::json const& size) {
+            return size.is_number_unsigned() && size > 0 && size <= bytes / sizeof(typename Backend::scalar);
+        };
+        require(
+            fits(frames) && fits(units),
+            "{}: the trunk has {} frames and {} units, but must have at least one of each, and no more weights than "
+            "the file has numbers",
+            where_, frames.dump(), units.dump());
+        return nn::atari_trunk<Backend>({.frames = frames.get<std::size_t>(), .units = units.get<std::size_t>()});
     }
 
     [[nodiscard]] policy_description description() const {
@@ -215,9 +241,28 @@ template <nn::backend Backend = backends::simd<float>>
     std::string const where = "policy " + path.string();
     checkpoint const file = read_checkpoint(path);
     auto const reader = detail::read_description(file, where);
+    require(!reader.has_atari_trunk(), "{}: it plays Atari games: read it by load_any_policy, or with its trunk",
+            where);
     require(reader.has_mlp(), "{}: its trunk is not a multilayer perceptron: give it to load_policy, with its trunk",
             where);
     return detail::restore_policy<Backend>(file, reader, reader.mlp<Backend>(file.state.bytes()), where);
+}
+
+/// A policy with one of the library's trunks: observations in real numbers, or the screens of an Atari game.
+template <nn::backend Backend = backends::simd<float>>
+using any_policy = std::variant<deployed_policy<Backend>, deployed_policy<Backend, nn::atari_trunk<Backend>>>;
+
+/// Reads a policy with either of the library's trunks, as load_policy does.
+///
+///     std::visit([](auto const& policy) { … }, gmac::load_any_policy("policy.safetensors"));
+template <nn::backend Backend = backends::simd<float>>
+[[nodiscard]] any_policy<Backend> load_any_policy(std::filesystem::path const& path) {
+    std::string const where = "policy " + path.string();
+    checkpoint const file = read_checkpoint(path);
+    auto const reader = detail::read_description(file, where);
+    if (reader.has_atari_trunk())
+        return detail::restore_policy<Backend>(file, reader, reader.atari_trunk<Backend>(file.state.bytes()), where);
+    return load_policy<Backend>(path);
 }
 
 /// Reads a policy with a trunk of the caller's, which must have the stored tensors.

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies with the convolutional trunk of Atari games.
+#include "deploy/program.hpp"
+#include "deploy/trained.hpp"
+#include "samples/says.hpp"
+#include "support/catch.hpp"
+
+#include <gmac/nn/atari_trunk.hpp>
+
+#include <fmt/ranges.h>
+
+#include <fstream>
+#include <sstream>
+
+using namespace gmac;
+using namespace gmac::test;
+
+namespace {
+
+using backend = backends::simd<float>;
+using trunk_type = nn::atari_trunk<backend>;
+using screens_policy = deployed_policy<backend, trunk_type>;
+
+/// Random weights, on a stack of two frames.
+screens_policy some_policy() {
+    trunk_type const trunk({.frames = 2, .units = 8});
+    screens_policy policy(trunk, {actors::categorical{}, discrete{4}});
+    random_stream random(1);
+    trunk.initialize(policy.parameters().first(trunk.parameter_count()), random);
+    for (float& weight : policy.parameters().last(8 * 4 + 4))
+        weight = random.normal<float>();
+    return policy;
+}
+
+/// A state in which some rows are bright, [2, 84, 84].
+std::vector<std::uint8_t> some_state(std::uint64_t seed) {
+    random_stream random(2, seed);
+    std::vector<std::uint8_t> state(2 * 84 * 84);
+    for (std::size_t row = 0; row < 2 * 84; row += 12)
+        std::fill_n(state.begin() + static_cast<std::ptrdiff_t>(84 * row), 12 * 84,
+                    static_cast<std::uint8_t>(random.below(256)));
+    return state;
+}
+
+} // namespace
+
+TEST_CASE("A policy of Atari games is saved, loaded and acts as before, bit for bit; gmac-act acts like it",
+          "[deploy]") {
+    scratch_folder folder;
+    auto const file = (folder.path / "policy.safetensors").string();
+    auto const input = (folder.path / "observations.txt").string();
+    auto const policy = some_policy();
+    save_policy(file, policy);
+    auto const any = load_any_policy(file);
+    REQUIRE(std::holds_alternative<screens_policy>(any));
+    auto const& loaded = std::get<screens_policy>(any);
+    CHECK(std::ranges::equal(loaded.parameters(), policy.parameters()));
+    auto own = policy.make_memory(), other = loaded.make_memory();
+    std::vector<float> actions;
+    std::ofstream observations(input);
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        auto const state = some_state(seed);
+        float action = -1.0f, wanted = -2.0f;
+        policy.act(state, {&wanted, 1}, own);
+        loaded.act(state, {&action, 1}, other);
+        CHECK(action == wanted);
+        actions.push_back(action);
+        observations << fmt::format("{}\n", fmt::join(state, " "));
+    }
+    observations.close();
+    CHECK(std::ranges::count(actions, actions[0]) < 12); // not always the same
+    CHECK(act(fmt::format("{} <{}", file, input)).text == fmt::format("{}\n", fmt::join(actions, "\n")));
+
+    std::ofstream(input) << "17 256";
+    CHECK(act(fmt::format("{} <{}", file, input)).text == "gmac-act: a pixel is 256, but must be between 0 and 255\n");
+    std::ofstream(input) << "17 255";
+    CHECK(act(fmt::format("{} <{}", file, input)).text == "gmac-act: an observation has 14112 numbers\n");
+}
+
+TEST_CASE("A file of Atari games that makes no sense is refused", "[deploy]") {
+    scratch_folder folder;
+    auto const file = folder.path / "policy.safetensors";
+    save_policy(file, some_policy());
+    CHECK_THROWS_WITH(load_policy(file), says("it plays Atari games: read it by load_any_policy"));
+    auto const with = [&](char const* place, nlohmann::json const& value) {
+        checkpoint contents = read_checkpoint(file);
+        auto json = nlohmann::json::parse(contents.metadata.at("policy"));
+        json[nlohmann::json::json_pointer(place)] = value;
+        contents.metadata["policy"] = json.dump();
+        auto const changed = folder.path / "changed.safetensors";
+        write_checkpoint(changed, contents);
+        return changed;
+    };
+    CHECK_THROWS_WITH(load_any_policy(with("/trunk/frames", 0)), says("the trunk has 0 frames and 8 units"));
+    CHECK_THROWS_WITH(load_any_policy(with("/trunk/units", -8)), says("the trunk has 2 frames and -8 units"));
+    CHECK_THROWS_WITH(load_any_policy(with("/trunk/units", 1'000'000'000'000)), says("no more weights than the file"));
+    CHECK_THROWS_WITH(load_any_policy(with("/trunk/frames", "two")), says("the trunk has \"two\" frames"));
+    CHECK_THROWS_WITH(load_any_policy(with("/trunk/frames", 3)), says("but must be F32"));
+    CHECK_THROWS_WITH(load_any_policy(with("/trunk/kind", "custom")), says("give it to load_policy, with its trunk"));
+    CHECK_THROWS_WITH(load_any_policy(with("/observation_clip", 1.0)), says("observations are not floats"));
+}
