@@ -115,12 +115,11 @@ public:
     template <class Backend>
     [[nodiscard]] nn::atari_trunk<Backend> atari_trunk(std::size_t bytes) const {
         nlohmann::json const &frames = at("/trunk/frames"), &units = at("/trunk/units");
-        // More weights than the file has bytes would not be in it; before memory is taken for them.
-        auto const fits = [bytes](nlohmann::json const& size) {
-            return size.is_number_unsigned() && size > 0 && size <= bytes / sizeof(typename Backend::scalar);
-        };
+        bool const fits = frames.is_number_unsigned() && frames > 0 && units.is_number_unsigned() && units > 0;
+        // Before memory is taken for them: the weights of the first and the last layer.
+        double const size = fits ? 64.0 * 32.0 * frames.get<double>() + 7.0 * 7.0 * 32.0 * units.get<double>() : 0.0;
         require(
-            fits(frames) && fits(units),
+            fits && size * sizeof(typename Backend::scalar) <= static_cast<double>(bytes),
             "{}: the trunk has {} frames and {} units, but must have at least one of each, and no more weights than "
             "the file has numbers",
             where_, frames.dump(), units.dump());
