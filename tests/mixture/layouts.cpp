@@ -170,7 +170,8 @@ TEST_CASE("tiles are transposed whatever their size", "[mixture]") {
             for (std::size_t const count : {std::size_t(1), width}) {
                 auto const in = arrange(from, layout);
                 std::vector<V> to(23);
-                gmac::lanes::read_columns<V>(in.view, 3 - (count == 1 ? 1U : 0U), 23 - columns, columns, to.data(), count);
+                gmac::lanes::read_columns<V>(in.view, 3 - (count == 1 ? 1U : 0U), 23 - columns, columns, to.data(),
+                                             count);
                 std::size_t wrong = 0;
                 for (std::size_t j = 0; j < columns; ++j) {
                     std::array<float, width> lanes;
