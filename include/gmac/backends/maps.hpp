@@ -172,20 +172,7 @@ struct maps {
         detail::with_map(f, [&]<class Map>(Map) {
             detail::with_stride(output.col_stride() == 1 && output_gradient.col_stride() == 1 &&
                                     result.col_stride() == 1,
-                                [&](auto contiguous) {
-                                    for (std::size_t i = 0; i < result.rows(); ++i)
-                                        nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t j, auto count) {
-                                            V const y =
-                                                detail::load_strided<V>(&output(i, j),
-                                                                        detail::stride_of(output, contiguous), count);
-                                            V const g =
-                                                detail::load_strided<V>(&output_gradient(i, j),
-                                                                        detail::stride_of(output_gradient, contiguous),
-                                                                        count);
-                                            detail::store_strided<V>(Map::backward(y, g), &result(i, j),
-                                                                     detail::stride_of(result, contiguous), count);
-                                        });
-                                });
+                                [&](auto contiguous) { slope_rows<Map>(output, output_gradient, result, contiguous); });
         });
     }
 
@@ -221,37 +208,64 @@ protected:
             result = detail::flattened(result);
         }
         detail::with_map(f, [&]<class Map>(Map) {
-            detail::with_stride(input.col_stride() == 1 && result.col_stride() == 1, [&](auto contiguous) {
-                auto const x_stride = detail::stride_of(input, contiguous);
-                auto const y_stride = detail::stride_of(result, contiguous);
-                for (std::size_t i = 0; i < result.rows(); ++i) {
-                    T const* const x = &input(i, 0);
-                    T* const y = &result(i, 0);
-                    nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t first, auto count) {
-                        auto const k = static_cast<std::ptrdiff_t>(first);
-                        V const value = detail::load_strided<V>(x + k * x_stride, x_stride, count);
-                        detail::store_strided<V>(Map::forward(value), y + k * y_stride, y_stride, count);
-                    });
-                }
-            });
+            detail::with_stride(input.col_stride() == 1 && result.col_stride() == 1,
+                                [&](auto contiguous) { map_rows<Map>(input, result, contiguous); });
         });
     }
 
+    // Not inlined: between other code the compiler does not keep the constants of a map in registers.
+    template <class Map, class Contiguous>
+    [[gnu::noinline]] static void map_rows(matrix_view<T const> const& input, matrix_view<T> const& result,
+                                           Contiguous contiguous) noexcept {
+        auto const x_stride = detail::stride_of(input, contiguous);
+        auto const y_stride = detail::stride_of(result, contiguous);
+        for (std::size_t i = 0; i < result.rows(); ++i) {
+            T const* const x = &input(i, 0);
+            T* const y = &result(i, 0);
+            nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t first, auto count) {
+                auto const k = static_cast<std::ptrdiff_t>(first);
+                V const value = detail::load_strided<V>(x + k * x_stride, x_stride, count);
+                detail::store_strided<V>(Map::forward(value), y + k * y_stride, y_stride, count);
+            });
+        }
+    }
+
 private:
+    template <class Map, class Contiguous>
+    [[gnu::noinline]] static void slope_rows(matrix_view<T const> const& output,
+                                             matrix_view<T const> const& output_gradient, matrix_view<T> const& result,
+                                             Contiguous contiguous) noexcept {
+        auto const y_stride = detail::stride_of(output, contiguous);
+        auto const g_stride = detail::stride_of(output_gradient, contiguous);
+        auto const d_stride = detail::stride_of(result, contiguous);
+        for (std::size_t i = 0; i < result.rows(); ++i) {
+            T const* const y = &output(i, 0);
+            T const* const g = &output_gradient(i, 0);
+            T* const d = &result(i, 0);
+            nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t first, auto count) {
+                auto const k = static_cast<std::ptrdiff_t>(first);
+                V const value = Map::backward(detail::load_strided<V>(y + k * y_stride, y_stride, count),
+                                              detail::load_strided<V>(g + k * g_stride, g_stride, count));
+                detail::store_strided<V>(value, d + k * d_stride, d_stride, count);
+            });
+        }
+    }
+
     template <std::size_t Registers>
     static void column_sums_of(matrix_view<T const> const& matrix, vector_view<T> const& result, std::size_t first,
                                std::size_t count) noexcept {
         constexpr std::size_t width = lanes::width_of<V>;
         std::array<V, Registers> sums;
         sums.fill(V(T(0)));
-        bool const plain = matrix.col_stride() == 1 && count == Registers * width;
-        for (std::size_t i = 0; i < matrix.rows(); ++i)
-            for (std::size_t r = 0; r < Registers; ++r) {
-                T const* const start = &matrix(i, first + r * width);
-                sums[r] = sums[r] + (plain ? V::load_unaligned(start)
-                                           : detail::load_strided<V>(start, matrix.col_stride(),
-                                                                     (std::min)(width, count - r * width)));
-            }
+        std::size_t const plain = nn::detail::readable_rows(matrix, first, Registers * width);
+        for (std::size_t i = 0; i < plain; ++i)
+            nn::detail::unroll<Registers>(
+                [&](auto r) { sums[r] = sums[r] + V::load_unaligned(&matrix(i, first) + r * width); });
+        for (std::size_t i = plain; i < matrix.rows(); ++i)
+            nn::detail::unroll<Registers>([&](auto r) {
+                sums[r] = sums[r] + detail::load_strided<V>(&matrix(i, first + r * width), matrix.col_stride(),
+                                                            (std::min)(width, count - r * width));
+            });
         for (std::size_t r = 0; r < Registers; ++r)
             detail::store_strided<V>(sums[r], &result[first + r * width], result.stride(),
                                      (std::min)(width, count - r * width));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/module.hpp>
 #include <gmac/nn/packs.hpp>
@@ -23,14 +24,7 @@
 /// tile: a row's result does not depend on the other rows of its batch. Nothing is allocated.
 namespace gmac::backends::detail {
 
-// f(0), f(1), … with constants as arguments. Loops over registers must not survive: an array of registers that is indexed
-// at run time lives in memory.
-template <std::size_t Count, class F>
-[[gnu::always_inline]] inline void unroll(F&& f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (f(std::integral_constant<std::size_t, I>{}), ...);
-    }(std::make_index_sequence<Count>{});
-}
+using nn::detail::unroll;
 
 template <class V>
 struct tiling {
@@ -40,7 +34,15 @@ struct tiling {
     static constexpr bool many_registers = sizeof(V) >= 64;
     static constexpr std::size_t columns = many_registers ? 4 : 2; ///< registers side by side
     static constexpr std::size_t panel_width = columns * width;
-    static constexpr std::size_t panel_rows = 32768 / (panel_width * sizeof(T)); ///< a panel fills most of an L1 cache
+    static constexpr std::size_t panel_size = 32768 / sizeof(T); ///< elements of the largest panel: most of an L1 cache
+    static constexpr std::size_t panel_rows = panel_size / panel_width;
+    /// Panels that the rows of the result go through together, so that a row is finished while it is in the cache: as many
+    /// as fill half of it.
+    static constexpr std::size_t most_panels = 8;
+    static constexpr std::size_t panels_together(std::size_t depth) noexcept {
+        return std::clamp(panel_size / 2 / (panel_width * (std::max)(depth, std::size_t{1})), std::size_t{1},
+                          most_panels);
+    }
     static constexpr std::size_t height(std::size_t registers) noexcept {
         return registers == 4 || (registers == 2 && !many_registers) ? 6 : 12;
     }
@@ -92,7 +94,11 @@ inline void multiply_strip(std::size_t rows, std::size_t depth, lanes::scalar_of
         }
     };
     tiles_of(std::integral_constant<std::size_t, tiling<V>::height(Registers)>{});
+    if constexpr (tiling<V>::height(Registers) > 6)
+        tiles_of(std::integral_constant<std::size_t, 6>{});
+    tiles_of(std::integral_constant<std::size_t, 5>{});
     tiles_of(std::integral_constant<std::size_t, 4>{});
+    tiles_of(std::integral_constant<std::size_t, 3>{});
     tiles_of(std::integral_constant<std::size_t, 2>{});
     tiles_of(std::integral_constant<std::size_t, 1>{});
 }
@@ -108,25 +114,6 @@ template <>
 struct four_of<double> {
     typedef double type __attribute__((vector_size(32)));
 };
-
-/// Four rows of four elements, `from_stride` apart, to four rows `to_stride` apart, rows and columns exchanged.
-template <class T>
-inline void transpose_4x4(T const* from, std::ptrdiff_t from_stride, T* to, std::ptrdiff_t to_stride) noexcept {
-    using four = typename four_of<T>::type;
-    four in[4]; // not a std::array: template arguments lose the attribute
-    for (std::ptrdiff_t i = 0; i < 4; ++i)
-        std::memcpy(&in[i], from + i * from_stride, sizeof(four));
-    four const low01 = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
-    four const high01 = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
-    four const low23 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
-    four const high23 = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
-    four const out[4]{__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
-                      __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-                      __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
-                      __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
-    for (std::ptrdiff_t i = 0; i < 4; ++i)
-        std::memcpy(to + i * to_stride, &out[i], sizeof(four));
-}
 
 /// The sum of all lanes in four chains, so that it does not wait for each addition in turn.
 template <class V>
@@ -153,40 +140,30 @@ template <class V>
 [[nodiscard]] inline lanes::scalar_of<V> sum_of_lanes(V const& value) noexcept {
     return lanes::sum_lanes<V>(value);
 }
-template <class T>
-inline void transpose_4x4(T const* from, std::ptrdiff_t from_stride, T* to, std::ptrdiff_t to_stride) noexcept {
-    for (std::ptrdiff_t i = 0; i < 4; ++i)
-        for (std::ptrdiff_t j = 0; j < 4; ++j)
-            to[j * to_stride + i] = from[i * from_stride + j];
-}
 #endif
 
-/// Copies a block of the right operand to rows of `panel_width`; the columns beyond the block, up to the next whole
-/// register, are zero.
+/// Copies a block of the right operand, of one panel's width at most, to rows of `panel_width`. The columns beyond the block,
+/// up to the next whole register, hold numbers that mean nothing.
 template <class V>
 inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& block, lanes::scalar_of<V>* panel) noexcept {
-    using T = lanes::scalar_of<V>;
     constexpr std::size_t stride = tiling<V>::panel_width;
+    constexpr std::size_t width = tiling<V>::width;
     std::size_t const rows = block.rows();
     std::size_t const cols = block.cols();
-    std::size_t const padded = (cols + tiling<V>::width - 1) / tiling<V>::width * tiling<V>::width;
-    std::size_t const whole_rows = block.row_stride() == 1 ? rows / 4 * 4 : 0;
-    std::size_t const whole_cols = cols / 4 * 4;
-    for (std::size_t i = 0; i < whole_rows; i += 4)
-        for (std::size_t j = 0; j < whole_cols; j += 4)
-            transpose_4x4(&block(i, j), block.col_stride(), panel + i * stride + j,
-                          static_cast<std::ptrdiff_t>(stride));
-    for (std::size_t i = 0; i < rows; ++i) {
-        T* const to = panel + i * stride;
+    for (std::size_t j = 0; j < cols; j += width) {
+        std::size_t const count = (std::min)(width, cols - j);
         if (block.col_stride() == 1)
-            std::copy_n(&block(i, 0), cols, to);
+            for (std::size_t i = 0; i < rows; ++i)
+                nn::detail::store_padded<V>(&block(i, j), count, panel + i * stride + j);
         else
-            for (std::size_t j = i < whole_rows ? whole_cols : 0; j < cols; ++j)
-                to[j] = block(i, j);
+            for (std::size_t i = 0; i < rows; i += width) {
+                std::size_t const whole = (std::min)(width, rows - i);
+                std::array<V, width> lines;
+                lanes::read_columns<V>(nn::transposed(block), j, i, whole, lines.data(), count);
+                for (std::size_t k = 0; k < whole; ++k)
+                    lines[k].store_aligned(panel + (i + k) * stride + j);
+            }
     }
-    if (padded > cols)
-        for (std::size_t i = 0; i < rows; ++i)
-            std::fill(panel + i * stride + cols, panel + i * stride + padded, T(0));
 }
 
 /// What the sums start from.
@@ -229,13 +206,17 @@ private:
     void panels(part const& p, Finish&& finish) const noexcept {
         std::size_t const cols = result_.cols();
         std::size_t col = p.rows == 1 ? single_row(p, finish) : 0;
-        for (; col + sizes::panel_width <= cols; col += sizes::panel_width)
-            panel<sizes::columns>(p, col, sizes::panel_width, finish);
+        while (col + sizes::panel_width <= cols) {
+            std::size_t const together =
+                (std::min)(sizes::panels_together(p.last - p.first), (cols - col) / sizes::panel_width);
+            panels_of<sizes::columns>(p, col, together * sizes::panel_width, finish);
+            col += together * sizes::panel_width;
+        }
         if constexpr (sizes::columns == 4)
             for (; col + 2 * sizes::width <= cols; col += 2 * sizes::width)
-                panel<2>(p, col, 2 * sizes::width, finish);
+                panels_of<2>(p, col, 2 * sizes::width, finish);
         for (; col < cols; col += sizes::width)
-            panel<1>(p, col, (std::min)(sizes::width, cols - col), finish);
+            panels_of<1>(p, col, (std::min)(sizes::width, cols - col), finish);
     }
 
     /// One row has few sums to keep the multiply-adds busy, so it takes more columns at once, where the right operand can be
@@ -262,22 +243,31 @@ private:
         return col;
     }
 
+    /// `count` columns from `col` on, in panels of so many registers.
     template <std::size_t Registers, class Finish>
-    void panel(part const& p, std::size_t col, std::size_t count, Finish&& finish) const noexcept {
-        alignas(64) std::array<T, sizes::panel_rows * sizes::panel_width> packed;
-        alignas(64) std::array<T, sizes::panel_width> start{};
+    void panels_of(part const& p, std::size_t col, std::size_t count, Finish&& finish) const noexcept {
+        constexpr std::size_t width = Registers * sizes::width;
+        alignas(64) std::array<T, sizes::panel_size> packed;
+        alignas(64) std::array<T, sizes::most_panels * sizes::panel_width> start;
+        std::fill_n(start.data(), (std::max)(count, width), T(0));
         if (start_ == start_from::bias)
             for (std::size_t j = 0; j < count; ++j)
                 start[j] = bias_[col + j];
-        std::size_t const readable =
-            scattered(p) ? p.first : std::clamp(readable_rows(col, Registers * sizes::width), p.first, p.last);
+        std::size_t readable =
+            std::clamp(nn::detail::readable_rows(right_, col, (std::max)(count, width)), p.first, p.last);
+        if (scattered(p) || (readable < p.last && p.rows >= 16))
+            readable = p.first;
         if (readable > p.first || p.first == p.last)
             slice<Registers>({p.row, p.rows, p.first, readable}, col, count, &right_.data()[offset(p.first, col)],
-                             right_.row_stride(), start.data(), finish);
+                             right_.row_stride(), sizes::panel_width, start.data(), finish);
         if (readable < p.last) {
-            pack_panel<V>(right_.block(readable, col, p.last - readable, count), packed.data());
+            std::size_t const rows = p.last - readable;
+            for (std::size_t j = 0; j < count; j += width)
+                pack_panel<V>(right_.block(readable, col + j, rows, (std::min)(width, count - j)),
+                              packed.data() + j / width * rows * sizes::panel_width);
             slice<Registers>({p.row, p.rows, readable, p.last}, col, count, packed.data(),
-                             static_cast<std::ptrdiff_t>(sizes::panel_width), start.data(), finish);
+                             static_cast<std::ptrdiff_t>(sizes::panel_width), rows * sizes::panel_width, start.data(),
+                             finish);
         }
     }
 
@@ -288,51 +278,36 @@ private:
                right_.row_stride() % static_cast<std::ptrdiff_t>(1024 / sizeof(T)) == 0;
     }
 
-    /// How many rows of the right operand can be read in place, `width` elements from column `col` on. The last
-    /// registers of a narrow row reach into the next row, whose elements are only computed with in lanes that are thrown
-    /// away; but nothing outside the matrix may be read.
-    [[nodiscard]] std::size_t readable_rows(std::size_t col, std::size_t width) const noexcept {
-        std::size_t const rows = right_.rows();
-        if (!right_.row_contiguous())
-            return 0;
-        if (col + width <= right_.cols())
-            return rows;
-        if (!right_.dense())
-            return 0;
-        std::size_t const excess = col + width - right_.cols();
-        return rows - (std::min)(rows, (excess + right_.cols() - 1) / right_.cols());
-    }
-
     [[nodiscard]] std::ptrdiff_t offset(std::size_t row, std::size_t col) const noexcept {
         return static_cast<std::ptrdiff_t>(row) * right_.row_stride() +
                static_cast<std::ptrdiff_t>(col) * right_.col_stride();
     }
 
-    /// The part of one panel that takes its rows of the right operand from `b`.
+    /// The part of the panels that takes its rows of the right operand from `b`; the panels begin `b_panel` apart.
     template <std::size_t Registers, class Finish>
-    void slice(part const& p, std::size_t col, std::size_t count, T const* b, std::ptrdiff_t b_row, T const* start,
-               Finish&& finish) const noexcept {
-        constexpr std::size_t height = sizes::height(Registers);
-        constexpr std::size_t chunk = 8 * height; // rows that are finished at a time, still in the cache
-        bool const in_place = count == Registers * sizes::width && result_.row_contiguous();
+    void slice(part const& p, std::size_t col, std::size_t count, T const* b, std::ptrdiff_t b_row, std::size_t b_panel,
+               T const* start, Finish&& finish) const noexcept {
+        constexpr std::size_t width = Registers * sizes::width;
+        constexpr std::size_t chunk = 8 * sizes::height(Registers); // rows that are finished at a time
         bool const from_result = p.first > 0 || start_ == start_from::result;
         std::size_t const depth = p.last - p.first;
-        for (std::size_t chunk_row = p.row; chunk_row < p.row + p.rows; chunk_row += chunk) {
-            std::size_t const chunk_end = (std::min)(p.row + p.rows, chunk_row + chunk);
-            for (std::size_t row = chunk_row; row < chunk_end; row += height) {
-                matrix_view<T> const block = result_.block(row, col, (std::min)(height, chunk_end - row), count);
-                T const* const a = left_.data() + static_cast<std::ptrdiff_t>(row) * left_.row_stride() +
-                                   static_cast<std::ptrdiff_t>(p.first) * left_.col_stride();
-                if (in_place)
-                    multiply_strip<V, Registers>(block.rows(), depth, a, left_.row_stride(), left_.col_stride(), b,
-                                                 b_row, from_result ? block.data() : start,
+        for (std::size_t row = p.row; row < p.row + p.rows; row += chunk) {
+            std::size_t const rows = (std::min)(chunk, p.row + p.rows - row);
+            T const* const a = &left_.data()[static_cast<std::ptrdiff_t>(row) * left_.row_stride() +
+                                             static_cast<std::ptrdiff_t>(p.first) * left_.col_stride()];
+            for (std::size_t j = 0; j < count; j += width) {
+                matrix_view<T> const block = result_.block(row, col + j, rows, (std::min)(width, count - j));
+                T const* const panel = b + j / width * b_panel;
+                if (block.cols() == width && block.row_contiguous())
+                    multiply_strip<V, Registers>(rows, depth, a, left_.row_stride(), left_.col_stride(), panel, b_row,
+                                                 from_result ? block.data() : start + j,
                                                  from_result ? block.row_stride() : 0, block.data(),
                                                  block.row_stride());
                 else
-                    through_copy<Registers>(block, depth, a, b, b_row, from_result ? nullptr : start);
+                    through_copy<Registers>(block, depth, a, panel, b_row, from_result ? nullptr : start + j);
             }
             if (p.last == left_.cols())
-                finish(result_.block(chunk_row, col, chunk_end - chunk_row, count));
+                finish(result_.block(row, col, rows, count));
         }
     }
 
@@ -341,7 +316,7 @@ private:
     void through_copy(matrix_view<T> const& block, std::size_t depth, T const* a, T const* b, std::ptrdiff_t b_row,
                       T const* start) const noexcept {
         constexpr std::size_t stride = Registers * sizes::width;
-        alignas(64) std::array<T, sizes::height(Registers) * stride> copy;
+        alignas(64) std::array<T, 8 * sizes::height(Registers) * stride> copy;
         if (start == nullptr) {
             copy.fill(T(0));
             for (std::size_t i = 0; i < block.rows(); ++i)
@@ -353,8 +328,11 @@ private:
                                      start == nullptr ? static_cast<std::ptrdiff_t>(stride) : 0, copy.data(),
                                      static_cast<std::ptrdiff_t>(stride));
         for (std::size_t i = 0; i < block.rows(); ++i)
-            for (std::size_t j = 0; j < block.cols(); ++j)
-                block(i, j) = copy[i * stride + j];
+            if (block.row_contiguous() && block.cols() < 16)
+                nn::detail::copy_few(&copy[i * stride], block.cols(), &block(i, 0));
+            else
+                for (std::size_t j = 0; j < block.cols(); ++j)
+                    block(i, j) = copy[i * stride + j];
     }
 
     matrix_view<T const> left_;

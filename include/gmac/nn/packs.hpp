@@ -2,15 +2,57 @@
 #pragma once
 
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/view.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <type_traits>
+#include <utility>
 
 /// Loops over a flat range in SIMD registers. The elements that do not fill a register go through one that is padded, so
 /// every element is computed by the same instructions wherever it lies, and gives the same bits.
 namespace gmac::nn::detail {
+
+/// f(0), f(1), … with constants as arguments. Loops over registers must not survive: an array of registers that is indexed
+/// at run time lives in memory.
+template <std::size_t Count, class F>
+[[gnu::always_inline]] inline void unroll(F&& f) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::integral_constant<std::size_t, I>{}), ...);
+    }(std::make_index_sequence<Count>{});
+}
+
+/// How many rows can be read in place, `width` elements from column `col` on. The last registers of a narrow row reach
+/// into the next row, whose elements are only computed with in lanes that are thrown away; but nothing outside the matrix
+/// may be read.
+template <class T>
+[[nodiscard]] inline std::size_t readable_rows(matrix_view<T> const& matrix, std::size_t col,
+                                               std::size_t width) noexcept {
+    std::size_t const rows = matrix.rows(), cols = matrix.cols();
+    if (!matrix.row_contiguous())
+        return 0;
+    if (col + width <= cols)
+        return rows;
+    return matrix.dense() ? rows - (std::min)(rows, (col + width - 1) / cols) : 0;
+}
+
+/// Fewer than 16 elements, in pieces of a fixed size: no call, as a copy of any size would be.
+template <class T>
+[[gnu::always_inline]] inline void copy_few(T const* from, std::size_t count, T* to) noexcept {
+    auto const piece = [&](auto size) {
+        if ((count & size) == 0)
+            return;
+        std::memcpy(to, from, size * sizeof(T));
+        from += size;
+        to += size;
+    };
+    piece(std::integral_constant<std::size_t, 8>{});
+    piece(std::integral_constant<std::size_t, 4>{});
+    piece(std::integral_constant<std::size_t, 2>{});
+    piece(std::integral_constant<std::size_t, 1>{});
+}
 
 /// `count` ≤ width elements; the other lanes are `fill`.
 template <class V>
@@ -23,7 +65,7 @@ template <class V>
             return V::load_unaligned(data);
         alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane;
         lane.fill(fill);
-        std::copy_n(data, count, lane.data());
+        copy_few(data, count, lane.data());
         return V::load_aligned(lane.data());
     }
 }
@@ -40,8 +82,18 @@ template <class V>
         }
         alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane;
         value.store_aligned(lane.data());
-        std::copy_n(lane.data(), count, data);
+        copy_few(lane.data(), count, data);
     }
+}
+
+/// Copies `count` ≤ width elements to an aligned register in memory; the rest of it is zero.
+template <class V>
+[[gnu::always_inline]] inline void store_padded(lanes::scalar_of<V> const* data, std::size_t count,
+                                                lanes::scalar_of<V>* to) noexcept {
+    if (count >= lanes::width_of<V>)
+        return V::load_unaligned(data).store_aligned(to);
+    V(lanes::scalar_of<V>(0)).store_aligned(to);
+    copy_few(data, count, to);
 }
 
 /// body(first, count) for each register of V that covers 0 … size − 1; count is the width, as a constant of its own type,
