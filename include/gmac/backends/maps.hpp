@@ -222,11 +222,12 @@ protected:
         for (std::size_t i = 0; i < result.rows(); ++i) {
             T const* const x = &input(i, 0);
             T* const y = &result(i, 0);
-            nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t first, auto count) {
-                auto const k = static_cast<std::ptrdiff_t>(first);
-                V const value = detail::load_strided<V>(x + k * x_stride, x_stride, count);
-                detail::store_strided<V>(Map::forward(value), y + k * y_stride, y_stride, count);
-            });
+            nn::detail::for_each_pack<V>(
+                result.cols(), [&](std::size_t first, auto count) __attribute__((always_inline)) {
+                    auto const k = static_cast<std::ptrdiff_t>(first);
+                    V const value = detail::load_strided<V>(x + k * x_stride, x_stride, count);
+                    detail::store_strided<V>(Map::forward(value), y + k * y_stride, y_stride, count);
+                });
         }
     }
 
@@ -242,12 +243,13 @@ private:
             T const* const y = &output(i, 0);
             T const* const g = &output_gradient(i, 0);
             T* const d = &result(i, 0);
-            nn::detail::for_each_pack<V>(result.cols(), [&](std::size_t first, auto count) {
-                auto const k = static_cast<std::ptrdiff_t>(first);
-                V const value = Map::backward(detail::load_strided<V>(y + k * y_stride, y_stride, count),
-                                              detail::load_strided<V>(g + k * g_stride, g_stride, count));
-                detail::store_strided<V>(value, d + k * d_stride, d_stride, count);
-            });
+            nn::detail::for_each_pack<V>(
+                result.cols(), [&](std::size_t first, auto count) __attribute__((always_inline)) {
+                    auto const k = static_cast<std::ptrdiff_t>(first);
+                    V const value = Map::backward(detail::load_strided<V>(y + k * y_stride, y_stride, count),
+                                                  detail::load_strided<V>(g + k * g_stride, g_stride, count));
+                    detail::store_strided<V>(value, d + k * d_stride, d_stride, count);
+                });
         }
     }
 

@@ -93,6 +93,7 @@ inline void read_columns(matrix_view<T> const& matrix, std::size_t first_row, st
                     for (std::size_t r = 0; r < width; ++r)
                         block[r] = V::load_unaligned(&matrix(first_row + (r < count ? r : count - 1), first_col + j));
                     detail::transpose(block);
+#pragma GCC unroll 16
                     for (std::size_t r = 0; r < width; ++r)
                         to[j + r] = block[r];
                 }
