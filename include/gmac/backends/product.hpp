@@ -328,8 +328,8 @@ private:
                                      start == nullptr ? static_cast<std::ptrdiff_t>(stride) : 0, copy.data(),
                                      static_cast<std::ptrdiff_t>(stride));
         for (std::size_t i = 0; i < block.rows(); ++i)
-            if (block.row_contiguous() && block.cols() < 16)
-                nn::detail::copy_few(&copy[i * stride], block.cols(), &block(i, 0));
+            if (block.row_contiguous() && block.cols() < sizes::width)
+                nn::detail::copy_few<V>(&copy[i * stride], block.cols(), &block(i, 0));
             else
                 for (std::size_t j = 0; j < block.cols(); ++j)
                     block(i, j) = copy[i * stride + j];

@@ -38,15 +38,18 @@ template <class T>
     return matrix.dense() ? rows - (std::min)(rows, (col + width - 1) / cols) : 0;
 }
 
-/// Fewer than 16 elements, in pieces of a fixed size: no call, as a copy of any size would be.
-template <class T>
-[[gnu::always_inline]] inline void copy_few(T const* from, std::size_t count, T* to) noexcept {
+/// Fewer elements than V has lanes, in pieces of a fixed size: no call, as a copy of any size would be.
+template <class V>
+[[gnu::always_inline]] inline void copy_few(lanes::scalar_of<V> const* from, std::size_t count,
+                                            lanes::scalar_of<V>* to) noexcept {
     auto const piece = [&](auto size) {
-        if ((count & size) == 0)
-            return;
-        std::memcpy(to, from, size * sizeof(T));
-        from += size;
-        to += size;
+        if constexpr (size < lanes::width_of<V>) {
+            if ((count & size) == 0)
+                return;
+            std::memcpy(to, from, size * sizeof(lanes::scalar_of<V>));
+            from += size;
+            to += size;
+        }
     };
     piece(std::integral_constant<std::size_t, 8>{});
     piece(std::integral_constant<std::size_t, 4>{});
@@ -65,7 +68,7 @@ template <class V>
             return V::load_unaligned(data);
         alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane;
         lane.fill(fill);
-        copy_few(data, count, lane.data());
+        copy_few<V>(data, count, lane.data());
         return V::load_aligned(lane.data());
     }
 }
@@ -82,7 +85,7 @@ template <class V>
         }
         alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane;
         value.store_aligned(lane.data());
-        copy_few(lane.data(), count, data);
+        copy_few<V>(lane.data(), count, data);
     }
 }
 
@@ -93,7 +96,7 @@ template <class V>
     if (count >= lanes::width_of<V>)
         return V::load_unaligned(data).store_aligned(to);
     V(lanes::scalar_of<V>(0)).store_aligned(to);
-    copy_few(data, count, to);
+    copy_few<V>(data, count, to);
 }
 
 /// body(first, count) for each register of V that covers 0 … size − 1; count is the width, as a constant of its own type,
