@@ -150,20 +150,21 @@ inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& block, lane
     constexpr std::size_t width = tiling<V>::width;
     std::size_t const rows = block.rows();
     std::size_t const cols = block.cols();
-    for (std::size_t j = 0; j < cols; j += width) {
-        std::size_t const count = (std::min)(width, cols - j);
-        if (block.col_stride() == 1)
-            for (std::size_t i = 0; i < rows; ++i)
-                nn::detail::store_padded<V>(&block(i, j), count, panel + i * stride + j);
-        else
-            for (std::size_t i = 0; i < rows; i += width) {
-                std::size_t const whole = (std::min)(width, rows - i);
-                std::array<V, width> lines;
-                lanes::read_columns<V>(nn::transposed(block), j, i, whole, lines.data(), count);
-                for (std::size_t k = 0; k < whole; ++k)
-                    lines[k].store_aligned(panel + (i + k) * stride + j);
-            }
+    if (block.col_stride() == 1) {
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < cols; j += width)
+                nn::detail::store_padded<V>(&block(i, j), cols - j, panel + i * stride + j);
+        return;
     }
+    std::size_t const whole = (std::min)(width, rows);
+    for (std::size_t j = 0; j < cols; j += width)
+        for (std::size_t i = 0; i < rows; i += width) {
+            std::size_t const first = (std::min)(i, rows - whole); // the last rows go with some that are done already
+            std::array<V, width> lines;
+            lanes::read_columns<V>(nn::transposed(block), j, first, whole, lines.data(), (std::min)(width, cols - j));
+            for (std::size_t k = 0; k < whole; ++k)
+                lines[k].store_aligned(panel + (first + k) * stride + j);
+        }
 }
 
 /// What the sums start from.
@@ -318,7 +319,7 @@ private:
         constexpr std::size_t stride = Registers * sizes::width;
         alignas(64) std::array<T, 8 * sizes::height(Registers) * stride> copy;
         if (start == nullptr) {
-            copy.fill(T(0));
+            std::fill_n(copy.data(), block.rows() * stride, T(0));
             for (std::size_t i = 0; i < block.rows(); ++i)
                 for (std::size_t j = 0; j < block.cols(); ++j)
                     copy[i * stride + j] = block(i, j);
