@@ -23,7 +23,7 @@ TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
 
     auto const result = act(fmt::format("{} <{}", file, input));
     INFO(result.text);
-    CHECK(result.code == 0);
+    CHECK(result.status == 0);
     std::istringstream words(result.text);
     auto agents_own = subject.agent.policy();
     for (std::size_t i = 0; i < 10; ++i) {
@@ -35,11 +35,11 @@ TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
     CHECK((words >> std::ws).eof());
 
     std::ofstream(input) << "0.5 0.5 0.5";
-    CHECK(act(fmt::format("{} <{}", file, input)).code == 1);
+    CHECK(act(fmt::format("{} <{}", file, input)).status == 1);
     CHECK(act(fmt::format("{} <{}", file, input)).text.ends_with("gmac-act: an observation has 2 numbers\n"));
     std::ofstream(input) << "0.5 left";
-    CHECK(act(fmt::format("{} <{}", file, input)).code == 1);
+    CHECK(act(fmt::format("{} <{}", file, input)).status == 1);
     auto const missing = act(fmt::format("{}.missing <{}", file, input));
-    CHECK(missing.code == 1);
+    CHECK(missing.status == 1);
     CHECK(missing.text.find("cannot read " + file + ".missing") != std::string::npos);
 }

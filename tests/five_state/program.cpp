@@ -3,15 +3,13 @@
 #include "five_state/experiment.hpp"
 
 #include "support/catch.hpp"
+#include "support/program.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -35,24 +33,12 @@ struct scratch {
     ~scratch() { fs::remove_all(path); }
 };
 
-struct outcome {
-    int code = 0;
-    std::string text;
-    [[nodiscard]] bool says(std::string const& part) const { return text.find(part) != std::string::npos; }
-};
+using gmac::testing::program_outcome;
 
 /// Standard output, and with `both` standard error too.
-outcome run(std::string const& arguments, bool both = true, std::string const& before = "") {
-    std::string const command = fmt::format("{} '{}' {} {}", before, GMAC_FIVE_STATE, arguments, both ? "2>&1" : "");
-    std::FILE* const pipe = ::popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    outcome result;
-    std::array<char, 4096> text;
-    while (std::size_t const count = std::fread(text.data(), 1, text.size(), pipe))
-        result.text.append(text.data(), count);
-    int const status = ::pclose(pipe);
-    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return result;
+program_outcome run(std::string const& arguments, bool both = true, std::string const& before = "") {
+    return gmac::testing::run_program(
+        fmt::format("{} '{}' {} {}", before, GMAC_FIVE_STATE, arguments, both ? "2>&1" : ""));
 }
 
 [[nodiscard]] std::string content(fs::path const& path) {
@@ -63,8 +49,8 @@ outcome run(std::string const& arguments, bool both = true, std::string const& b
 } // namespace
 
 TEST_CASE("--json prints what the eight methods find on both chains, and they differ as they must") {
-    outcome const found = run("--json", false);
-    REQUIRE(found.code == 0);
+    program_outcome const found = run("--json", false);
+    REQUIRE(found.status == 0);
     auto const all = nlohmann::json::parse(found.text);
     REQUIRE(all.is_array());
     REQUIRE(all.size() == 16);
@@ -102,9 +88,9 @@ TEST_CASE("--json prints what the eight methods find on both chains, and they di
 #if defined(GMAC_WITH_GNUPLOT)
 TEST_CASE("the table has a line for each method, and pictures are drawn") {
     scratch const folder;
-    outcome const found = run(fmt::format("--steps 40 --out '{}/new/pictures'", folder.path.string()));
+    program_outcome const found = run(fmt::format("--steps 40 --out '{}/new/pictures'", folder.path.string()));
     INFO(found.text);
-    REQUIRE(found.code == 0);
+    REQUIRE(found.status == 0);
     for (auto const method : five_state::methods)
         CHECK(found.says(fmt::format("\n{} ", method)));
     CHECK(found.says("symmetric chain: r4 is -1 with probability 0.5"));
@@ -122,8 +108,8 @@ TEST_CASE("the table has a line for each method, and pictures are drawn") {
     }
     CHECK(std::distance(fs::directory_iterator(folder.path / "new/pictures"), {}) == 10);
 
-    outcome const json = run(fmt::format("--json --steps 40 --out '{}/json'", folder.path.string()), false);
-    CHECK(json.code == 0);
+    program_outcome const json = run(fmt::format("--json --steps 40 --out '{}/json'", folder.path.string()), false);
+    CHECK(json.status == 0);
     CHECK(nlohmann::json::parse(json.text).size() == 16);
     CHECK(fs::exists(folder.path / "json/distances.png"));
 }
@@ -131,11 +117,11 @@ TEST_CASE("the table has a line for each method, and pictures are drawn") {
 
 TEST_CASE("without gnuplot the numbers are printed, and what is missing is said") {
     scratch const folder;
-    outcome const found = run(fmt::format("--steps 3 --out '{}'", folder.path.string()), true, "PATH=/nowhere");
-    CHECK(found.code == 1);
+    program_outcome const found = run(fmt::format("--steps 3 --out '{}'", folder.path.string()), true, "PATH=/nowhere");
+    CHECK(found.status == 1);
     CHECK(found.says("gaussian_mixture_energy"));
     CHECK(found.says("gmac-five-state: no picture was drawn: the program gnuplot is not installed"));
-    CHECK(run("--steps 3 --json", true, "PATH=/nowhere").code == 0);
+    CHECK(run("--steps 3 --json", true, "PATH=/nowhere").status == 0);
 }
 
 TEST_CASE("bad options are refused before anything is learned") {
@@ -145,14 +131,14 @@ TEST_CASE("bad options are refused before anything is learned") {
           std::pair("--kappa -1", "kappa is -1, but must be positive"),
           std::pair("--learning-rate nan", "learning-rate is nan"), std::pair("--episode 3", "--episode"),
           std::pair("--out /dev/null/here --steps 1", "/dev/null/here")}) {
-        outcome const found = run(arguments);
+        program_outcome const found = run(arguments);
         INFO(found.text);
-        CHECK(found.code != 0);
+        CHECK(found.status != 0);
         CHECK(found.says(message));
         CHECK_FALSE(found.says("huber_quantile"));
     }
-    outcome const help = run("--help");
-    CHECK(help.code == 0);
+    program_outcome const help = run("--help");
+    CHECK(help.status == 0);
     for (std::string const option : {"--json", "--seed", "--steps", "--out", "--lambda", "--kappa", "--episodes"})
         CHECK(help.says(option));
 }

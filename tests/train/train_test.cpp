@@ -6,6 +6,7 @@
 #include <gmac/deploy/policy_file.hpp>
 
 #include "support/catch.hpp"
+#include "support/program.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -40,23 +40,8 @@ struct scratch {
     [[nodiscard]] std::string operator/(std::string const& name) const { return (path / name).string(); }
 };
 
-struct outcome {
-    int code = 0;
-    std::string text;
-    [[nodiscard]] bool says(std::string const& part) const { return text.find(part) != std::string::npos; }
-};
-
-outcome train(std::string const& arguments) {
-    std::string const command = fmt::format("{} {} 2>&1", GMAC_TRAIN, arguments);
-    std::FILE* const pipe = ::popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    outcome result;
-    std::array<char, 4096> text;
-    while (std::size_t const count = std::fread(text.data(), 1, text.size(), pipe))
-        result.text.append(text.data(), count);
-    int const status = ::pclose(pipe);
-    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return result;
+gmac::testing::program_outcome train(std::string const& arguments) {
+    return gmac::testing::run_program(fmt::format("{} {} 2>&1", GMAC_TRAIN, arguments));
 }
 
 /// Starts gmac-train, sends the signal after a while, and returns how it ended.
@@ -103,48 +88,48 @@ std::string const quiet = " --no-pictures --evaluation-episodes 0 ";
 TEST_CASE("what is wrong is said, with what would be right") {
     scratch folder;
     auto const unknown = train("--env atari/pong");
-    CHECK(unknown.code == 1);
+    CHECK(unknown.status == 1);
     CHECK(unknown.says("unknown environment \"atari/pong\"; known are classic/cart_pole, classic/pendulum"));
     auto const algorithm = train("--env classic/cart_pole --algorithm dqn");
-    CHECK(algorithm.code == 1);
+    CHECK(algorithm.status == 1);
     CHECK(algorithm.says("unknown algorithm \"dqn\"; known are gmac, ppo, iqac, iqac_e"));
     auto const preset = train("--preset slow");
-    CHECK(preset.code == 1);
+    CHECK(preset.status == 1);
     CHECK(preset.says("unknown preset \"slow\"; known are hopper-fast, half_cheetah-fast, walker2d-fast"));
     auto const nothing = train("");
-    CHECK(nothing.code == 1);
+    CHECK(nothing.status == 1);
     CHECK(nothing.says("say what to train by --env NAME, --preset NAME or --resume FOLDER"));
     auto const lambda = train("--env classic/cart_pole --lambda 1.5");
-    CHECK(lambda.code == 1);
+    CHECK(lambda.status == 1);
     CHECK(lambda.says("lambda is 1.5, but must be in [0, 1]"));
     auto const discount = train("--env classic/cart_pole --discount=-0.1");
-    CHECK(discount.code == 1);
+    CHECK(discount.status == 1);
     CHECK(discount.says("discount is -0.1, but must be in [0, 1]"));
     auto const envs = train("--env classic/cart_pole --envs 0");
-    CHECK(envs.code == 1);
+    CHECK(envs.status == 1);
     CHECK(envs.says("--envs is 0, but there must be at least one environment"));
     auto const word = train("--env classic/cart_pole --epochs ten");
-    CHECK(word.code != 0);
+    CHECK(word.status != 0);
     CHECK(word.says("epochs"));
     auto const option = train("--env classic/cart_pole --lamda 0.9");
-    CHECK(option.code != 0);
+    CHECK(option.status != 0);
     CHECK(option.says("--lamda"));
     auto const file = train(fmt::format("--env classic/cart_pole --config {}", folder / "missing.toml"));
-    CHECK(file.code != 0);
+    CHECK(file.status != 0);
     CHECK(file.says("missing.toml"));
 }
 
 TEST_CASE("a folder that cannot be written or holds something else is left alone") {
     scratch folder;
     auto const forbidden = train("--env classic/cart_pole --frames 256 --out /proc/gmac" + quiet);
-    CHECK(forbidden.code == 1);
+    CHECK(forbidden.status == 1);
     CHECK(forbidden.says("cannot create the folder /proc/gmac"));
     fs::create_directories(folder.path / "other");
     std::ofstream(folder.path / "other" / "thesis.txt") << "do not lose";
     for (std::string const more : {"", " --overwrite"}) {
         auto const other =
             train(fmt::format("--env classic/cart_pole --frames 256 --out {}{}{}", folder / "other", quiet, more));
-        CHECK(other.code == 1);
+        CHECK(other.status == 1);
         CHECK(other.says("not the folder of a run"));
         CHECK(fs::file_size(folder.path / "other" / "thesis.txt") == 11);
     }
@@ -155,7 +140,7 @@ TEST_CASE("a run leaves its files, and is replaced only on demand") {
     std::string const run = fmt::format("--env classic/cart_pole --frames 2048 --out {}", folder / "run");
     auto const first = train(run);
     INFO(first.text);
-    REQUIRE(first.code == 0);
+    REQUIRE(first.status == 0);
     CHECK(first.says("evaluation over 20 episodes"));
     for (char const* const name :
          {"config.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors", "policy.safetensors", "summary.json"})
@@ -184,15 +169,15 @@ TEST_CASE("a run leaves its files, and is replaced only on demand") {
     CHECK(static_cast<double>(gmac::examples::train::read_csv(folder.path / "run" / "episodes.csv").rows()) ==
           table.column("episodes").back());
     auto const again = train(run);
-    CHECK(again.code == 1);
+    CHECK(again.status == 1);
     CHECK(again.says("holds a finished run"));
     CHECK(again.says("--overwrite"));
-    CHECK(train(run + " --overwrite" + quiet).code == 0);
+    CHECK(train(run + " --overwrite" + quiet).status == 0);
     auto const done = train(fmt::format("--resume {}", folder / "run"));
-    CHECK(done.code == 1);
+    CHECK(done.status == 1);
     CHECK(done.says("has done its 2048 frames"));
     auto const other = train(fmt::format("--resume {} --frames 4096 --epochs 3", folder / "run"));
-    CHECK(other.code == 1);
+    CHECK(other.status == 1);
     CHECK(other.says("--epochs does not go with it"));
 }
 
@@ -203,7 +188,7 @@ TEST_CASE("a configuration file stands for options") {
            "hidden = [8, 8]\nshared-trunk = true\n";
     auto const result = train(fmt::format("--config {} --out {}{}", folder / "run.toml", folder / "run", quiet));
     INFO(result.text);
-    CHECK(result.code == 0);
+    CHECK(result.status == 0);
     CHECK(result.says("ppo on classic/pendulum"));
     std::ifstream file(folder.path / "run" / "config.json");
     auto const config = nlohmann::json::parse(file);
@@ -221,7 +206,7 @@ TEST_CASE("the implicit quantile network has the size that is asked for, and kee
                         "--out {} --algorithm {}{}",
                         folder / "run", algorithm, quiet));
         INFO(result.text);
-        REQUIRE(result.code == 0);
+        REQUIRE(result.status == 0);
         auto const end = result.text.find(" parameters");
         return std::stoi(result.text.substr(result.text.rfind(' ', end - 1)));
     };
@@ -234,10 +219,10 @@ TEST_CASE("the implicit quantile network has the size that is asked for, and kee
     CHECK(config["quantile-samples"] == 6);
     CHECK(config["quantile-embedding"] == 4);
     CHECK(config["quantile-hidden"] == 16);
-    CHECK(train(fmt::format("--resume {} --frames 32{}", folder / "run", quiet)).code == 0);
+    CHECK(train(fmt::format("--resume {} --frames 32{}", folder / "run", quiet)).status == 0);
     CHECK(parameters("iqac_e") == ppo - (8 + 1) + (64 * 8 + 8) + (8 * 256 + 256) + (256 + 1)); // the paper's
     auto const none = train("--env classic/cart_pole --algorithm iqac --quantile-samples 0");
-    CHECK(none.code == 1);
+    CHECK(none.status == 1);
     CHECK(none.says("--quantile-samples is 0, but must be at least 1"));
 }
 
@@ -251,7 +236,7 @@ TEST_CASE("every algorithm trains, on discrete and on real actions") {
                     format("--env {} --algorithm {} --envs 4 --steps 32 --epochs 1 --frames 256 --overwrite --out {}{}",
                            environment, algorithm, folder / "run", quiet));
             INFO(result.text);
-            CHECK(result.code == 0);
+            CHECK(result.status == 0);
             auto const table = gmac::examples::train::read_csv(folder.path / "run" / "metrics.csv");
             REQUIRE(table.rows() == 2);
             CHECK(table.column("value_loss").back() != table.column("value_loss").front());
@@ -264,7 +249,7 @@ namespace {
 /// stopped does, bit for bit; and so does a run on another number of threads.
 void check_interruptions(std::string const& what, int signal) {
     scratch folder;
-    REQUIRE(train(fmt::format("{} --threads 1 --out {}{}", what, folder / "whole", quiet)).code == 0);
+    REQUIRE(train(fmt::format("{} --threads 1 --out {}{}", what, folder / "whole", quiet)).status == 0);
     std::vector<std::string> words;
     std::istringstream text(
         fmt::format("{} --threads 2 --checkpoint-seconds 0 --out {}{}", what, folder / "cut", quiet));
@@ -319,12 +304,12 @@ TEST_CASE("Hopper goes on bit for bit") {
 
 TEST_CASE("a checkpoint that is cut short is refused and left as it is") {
     scratch folder;
-    REQUIRE(train(fmt::format("--env classic/cart_pole --frames 512 --out {}{}", folder / "run", quiet)).code == 0);
+    REQUIRE(train(fmt::format("--env classic/cart_pole --frames 512 --out {}{}", folder / "run", quiet)).status == 0);
     auto const file = folder.path / "run" / "checkpoint.safetensors";
     auto const size = fs::file_size(file) / 2;
     fs::resize_file(file, size);
     auto const result = train(fmt::format("--resume {} --frames 1024", folder / "run"));
-    CHECK(result.code == 1);
+    CHECK(result.status == 1);
     CHECK(result.says("checkpoint.safetensors"));
     CHECK(fs::file_size(file) == size);
 }
