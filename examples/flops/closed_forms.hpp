@@ -99,11 +99,12 @@ using count = std::uint64_t;
 }
 
 /// The mixture energy of K components and m Gaussian particles: K m pairs, K (K − 1) / 2 more, softmax, softplus, and with
-/// the gradient their pull-back. One pair is one square root, one division, one exponential and one error function.
+/// the gradient their pull-back; every 64 particles are added up by themselves. One pair is one square root, one division, one exponential and one error function.
 [[nodiscard]] inline operation_counts mixture_energy(count k, count m, bool with_target_term, bool gradient) {
     count const cross = k * m;
     count const self = k * (k - 1) / 2;
-    operation_counts result{.additions = 4 * cross + 8 * k + 6 * self,
+    count const tiles = k * ((m + 63) / 64);
+    operation_counts result{.additions = 4 * cross + 2 * tiles + 8 * k + 6 * self,
                             .multiplications = 5 * cross + 2 * m + 14 * k + 11 * self,
                             .divisions = cross + 1 + self,
                             .comparisons = cross + m + 3 * k - 1 + self,
@@ -114,7 +115,7 @@ using count = std::uint64_t;
     if (with_target_term)
         result = result + target_term(m);
     if (gradient)
-        result = result + operation_counts{.additions = 2 * cross + 11 * k - 1 + 4 * self,
+        result = result + operation_counts{.additions = 2 * cross + 2 * tiles + 11 * k - 1 + 4 * self,
                                            .multiplications = 17 * k,
                                            .divisions = 2 * k,
                                            .comparisons = 4 * k,

@@ -251,6 +251,30 @@ TEST_CASE("float differs from double by rounding", "[mixture]") {
     CHECK(largest_gradient < 2e-6);
 }
 
+TEST_CASE("float rounds no more with thousands of particles that are alike", "[mixture]") {
+    // Their terms are equal: what is rounded off a sum of them goes one way.
+    for (double const place : {-0.7F, 0.3F, 1.9F}) {
+        mixture_case<1> given(1, 4096);
+        given.outputs(0, 2) = 0.5;
+        std::fill(given.means.data.begin(), given.means.data.end(), place);
+        std::fill(given.deviations.data.begin(), given.deviations.data.end(), static_cast<double>(0.1F));
+        auto const outputs = given.outputs.as<float>(), means = given.means.as<float>(),
+                   deviations = given.deviations.as<float>();
+        table<float> gradient(1, 3);
+        table<double> exact_gradient(1, 3);
+        double const exact = gaussian_mixture_energy{}.value_and_gradient(given.head, given.outputs.view(),
+                                                                          given.targets(), exact_gradient.view());
+        float const computed =
+            gaussian_mixture_energy{}
+                .value_and_gradient(given.head, outputs.view(),
+                                    gmac::targets::gaussian_particles<float const>{means.view(), deviations.view(), {}},
+                                    gradient.view());
+        CHECK(static_cast<double>(computed) == Approx(exact).epsilon(2e-6));
+        for (std::size_t j = 0; j < 3; ++j)
+            CHECK(static_cast<double>(gradient(0, j)) == Approx(exact_gradient(0, j)).margin(2e-6));
+    }
+}
+
 TEST_CASE("the energy scales with its argument down to 1e-5, also in float", "[mixture]") {
     gmac::gaussian_mixture<float> const u{{0.3F, -1.0F, 0.5F}, {0.7F, 2.0F, 1.0F}};
     gmac::gaussian_mixture<float> const v{{0.5F, 0.0F, 0.0F}, {0.5F, 1.0F, 0.25F}};

@@ -108,8 +108,9 @@ TEST_CASE("a damped wave is the exponential that it stands for", "[mixture]") {
         for (float const damping : {0.0F, 1e-6F, 1e-4F, 0.01F, 0.2F}) {
             sums->waves[0] = gmac::losses::detail::damped_wave<V>::first(V(angle), V(damping), V(0.25F));
             sums->waves[1] = sums->waves[0];
+            sums->count = 2;
             for (std::size_t step = 0; step < 20; ++step) {
-                sums->next(2);
+                sums->next();
                 for (std::size_t term = 0; term < gmac::losses::detail::terms_in_step; ++term) {
                     auto const n = static_cast<double>(2 * (step * gmac::losses::detail::terms_in_step + term) + 1);
                     auto const exact = 0.5 * std::exp(std::complex<double>(-n * n * static_cast<double>(damping),
@@ -123,13 +124,44 @@ TEST_CASE("a damped wave is the exponential that it stands for", "[mixture]") {
                 }
                 auto const n = static_cast<double>(2 * (step + 1) * gmac::losses::detail::terms_in_step + 1);
                 double const magnitude = 0.5 * std::exp(-n * n * static_cast<double>(damping));
-                double const rest = static_cast<double>(gmac::lanes::sum_lanes(sums->rest(2), 1));
+                double const rest = static_cast<double>(gmac::lanes::sum_lanes(sums->rest(), 1));
                 worst_rest = std::max(worst_rest, magnitude - rest - 1e-6);
             }
         }
     CAPTURE(worst, worst_rest);
     CHECK(worst < 3.0);
     CHECK(worst_rest <= 0.0);
+}
+
+TEST_CASE("waves leave the sums group by group from the end", "[mixture]") {
+    using V = gmac::lanes::widest<float>;
+    constexpr std::size_t group = gmac::losses::detail::waves_in_sum;
+    auto const sums = std::make_unique<gmac::losses::detail::wave_sums<V>>();
+    sums->count = 2 * group + 3;
+    for (std::size_t j = 0; j < sums->count; ++j)
+        sums->waves[j] = gmac::losses::detail::damped_wave<V>::first(V(0.0F), V(0.0F), V(j < group ? 1.0F : 0.25F));
+    std::vector<float> seen;
+    auto const below = [&](float limit) {
+        return [&seen, limit](V const& left) {
+            seen.push_back(gmac::lanes::sum_lanes(left, 1));
+            return !gmac::lanes::any(!(left < V(limit)));
+        };
+    };
+    sums->drop(below(0.5F));
+    CHECK(sums->count == 2 * group + 3);
+    sums->drop(below(1.0F));
+    CHECK(sums->count == 2 * group);
+    sums->drop(below(10.0F));
+    CHECK(sums->count == group);
+    CHECK(seen == std::vector<float>{0.75F, 0.75F, 4.0F, 4.0F, 16.0F});
+    sums->next();
+    CHECK(gmac::lanes::sum_lanes(sums->real[0], 1) == 16.0F);
+    sums->drop(below(std::numeric_limits<float>::quiet_NaN()));
+    CHECK(sums->count == group);
+    sums->drop(below(17.0F));
+    CHECK(sums->count == 0);
+    sums->next();
+    CHECK(gmac::lanes::sum_lanes(sums->real[0], 1) == 0.0F);
 }
 
 TEST_CASE("float's mixture energy without pairs is that of all pairs in double", "[mixture]") {
@@ -141,6 +173,10 @@ TEST_CASE("float's mixture energy without pairs is that of all pairs in double",
               {"spread", [&](auto& r, double& x, double& s, std::size_t) { x = normal(r), s = 0.05 + 0.1 * unit(r); }},
               {"of many widths", [&](auto& r, double& x, double& s,
                                      std::size_t) { x = 0.3 * normal(r), s = 0.3 * std::exp(-4.0 * unit(r)); }},
+              {"of some widths", [&](auto& r, double& x, double& s,
+                                     std::size_t) { x = 0.3 * normal(r), s = 0.3 * std::exp(-3.0 * unit(r)); }},
+              {"with a few narrow ones", [&](auto& r, double& x, double& s,
+                                             std::size_t j) { x = 0.3 * normal(r), s = j % 20 == 0 ? 0.01 : 0.2; }},
               {"wide",
                [&](auto& r, double& x, double& s, std::size_t) { x = 10.0 * normal(r), s = 0.05 + 0.1 * unit(r); }},
               {"equal", [](auto&, double& x, double& s, std::size_t) { x = 0.2, s = 0.06; }},

@@ -49,6 +49,13 @@ struct pair_sums {
         else
             return {spread * factor, distance * factor};
     }
+    template <bool WithDerivatives>
+    [[nodiscard]] constexpr pair_sums plus(pair_sums const& other) const noexcept {
+        if constexpr (WithDerivatives)
+            return {spread + other.spread, distance + other.distance, slope + other.slope, density + other.density};
+        else
+            return {spread + other.spread, distance + other.distance};
+    }
 };
 
 /// What one pair contributes.

@@ -66,26 +66,37 @@ inline constexpr std::size_t terms_in_registers = 4;
 /// Waves that are added up one by one: such sums are added up, which rounds less.
 inline constexpr std::size_t waves_in_sum = 16;
 
-/// Waves and their sums over all of them.
+/// Waves and their sums over the first of them, which are still large enough.
 template <class V>
 struct wave_sums {
     std::array<damped_wave<V>, most_waves> waves;
     std::array<V, terms_in_step> real, imaginary;
+    std::size_t count = 0;
 
     /// The sums at the next terms.
-    [[gnu::noinline]] void next(std::size_t count) noexcept {
+    [[gnu::noinline]] void next() noexcept {
         real.fill(lanes::constant<V>(0.0));
         imaginary.fill(lanes::constant<V>(0.0));
         for (std::size_t term = 0; term < terms_in_step; term += terms_in_registers)
             for (std::size_t start = 0; start < count; start += waves_in_sum)
                 add(start, (std::min)(start + waves_in_sum, count), &real[term], &imaginary[term]);
     }
-    /// Σ |wave| at most, at the first term that is not summed yet.
-    [[nodiscard]] V rest(std::size_t count) const noexcept {
+    /// Σ |wave| at most over the waves from `start` on, at the first term that is not summed yet.
+    [[nodiscard]] V rest(std::size_t start = 0) const noexcept {
         V sum = lanes::constant<V>(0.0);
-        for (std::size_t j = 0; j < count; ++j)
+        for (std::size_t j = start; j < count; ++j)
             sum = sum + (lanes::abs(waves[j].real) + lanes::abs(waves[j].imaginary));
         return sum;
+    }
+    /// Leaves out the last waves, sum by sum, while negligible(Σ |wave| at most) says so.
+    template <class Negligible>
+    void drop(Negligible&& negligible) noexcept {
+        while (count > 0) {
+            std::size_t const start = (count - 1) / waves_in_sum * waves_in_sum;
+            if (!negligible(rest(start)))
+                return;
+            count = start;
+        }
     }
 
 private:

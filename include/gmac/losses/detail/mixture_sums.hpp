@@ -76,21 +76,22 @@ template <std::size_t N, bool WithGradient, bool Weighted, bool Spread, class V>
 /// One component against the particles of a tile from `start` on: the inner loop, where all the time goes. A function on
 /// its own, so that the registers are its own.
 template <bool WithGradient, bool Weighted, bool Spread, class V>
-[[gnu::noinline]] void add_tile(kernels::pair_sums<V>& result, component<V> const& u, particle_tile<V> const& tile,
-                                std::size_t start = 0) noexcept {
+[[nodiscard, gnu::noinline]] kernels::pair_sums<V> sums_over_tile(component<V> const& u, particle_tile<V> const& tile,
+                                                                  std::size_t start = 0) noexcept {
     constexpr std::size_t N = particles_in_step<V>;
-    kernels::pair_sums<V> sums = result; // copies stay in registers
-    component<V> const own = u;
+    kernels::pair_sums<V> sums;
+    component<V> const own = u; // a copy stays in registers
     std::size_t j = start;
     if constexpr (N > 1)
         for (; j + N <= tile.size; j += N)
             add_particles<N, WithGradient, Weighted, Spread>(sums, own, tile, j);
     for (; j < tile.size; ++j)
         add_particle<WithGradient, Weighted, Spread>(sums, own, tile, j);
-    result = sums;
+    return sums;
 }
 
-/// For each component i of the prediction: Σ_j v_j e_ij over the target's particles j, and its derivatives.
+/// For each component i of the prediction: Σ_j v_j e_ij over the target's particles j, and its derivatives. The sums over
+/// tiles are added up, which rounds less than adding up all particles one by one.
 template <bool WithGradient, class Mixture, class V, class Targets>
 [[nodiscard]] auto cross_sums(Mixture const& mixture, target_block<V, Targets>& target) noexcept {
     constexpr std::size_t K = components_of<Mixture>;
@@ -105,10 +106,9 @@ template <bool WithGradient, class Mixture, class V, class Targets>
     for (std::size_t start = 0; start < target.particles(); start += tile_size) {
         target.load(start, tile);
         for (std::size_t i = 0; i < K; ++i) {
-            if (target.weighted())
-                add_tile<WithGradient, true, spread>(sums[i], components[i], tile);
-            else
-                add_tile<WithGradient, false, spread>(sums[i], components[i], tile);
+            auto const of_tile = target.weighted() ? sums_over_tile<WithGradient, true, spread>(components[i], tile)
+                                                   : sums_over_tile<WithGradient, false, spread>(components[i], tile);
+            sums[i] = sums[i].template plus<WithGradient>(of_tile);
         }
     }
     if (!target.weighted()) {

@@ -27,20 +27,18 @@ namespace gmac::losses::detail {
 template <class V, class Targets>
 [[nodiscard]] V expected_distance_to(target_block<V, Targets> const& target, particle_tile<V> const& tile,
                                      std::size_t j, particle_tile<V> const& others, std::size_t start) noexcept {
-    kernels::pair_sums<V> sums;
     if constexpr (target_block<V, Targets>::spread) {
         component<V> const particle{tile.means[j], tile.spreads[j], tile.spreads[j]};
-        if (target.weighted())
-            add_tile<false, true, true>(sums, particle, others, start);
-        else
-            add_tile<false, false, true>(sums, particle, others, start);
+        auto const sums = target.weighted() ? sums_over_tile<false, true, true>(particle, others, start)
+                                            : sums_over_tile<false, false, true>(particle, others, start);
         return sums.expectation();
     } else {
+        V sum = lanes::constant<V>(0.0);
         for (std::size_t l = start; l < others.size; ++l) {
             V const distance = lanes::abs(V(tile.means[j] - others.means[l]));
-            sums.distance = sums.distance + (target.weighted() ? others.weights[l] * distance : distance);
+            sum = sum + (target.weighted() ? others.weights[l] * distance : distance);
         }
-        return sums.distance;
+        return sum;
     }
 }
 
@@ -150,13 +148,14 @@ private:
     /// ierfc is negligible.
     [[nodiscard]] scalar excess_of_row(scalar const* means, scalar const* spreads, scalar widest) const noexcept {
         using pack = lanes::pack<V, in_step>;
-        pack sum(lanes::constant<V>(0.0));
+        V total = lanes::constant<V>(0.0);
         for (std::size_t j = 0; j < size_; j += lanes::width_of<V>) {
             V const mean = V::load_unaligned(means + j);
             V const spread_of = V::load_unaligned(spreads + j);
             V const limit = lanes::mul_add(lanes::constant<V>(lanes::negligible_ierfc<scalar>),
                                            lanes::sqrt(V(spread_of + V(widest))), mean);
             V farthest = mean;
+            pack sum(lanes::constant<V>(0.0));
             // Deviations whose squares overflow put the limit at infinity: then the end of the row stops the loop.
             for (std::size_t l = j + 1; l < size_ && lanes::any(farthest < limit); l += in_step) {
                 auto const d = lanes::make_pack<in_step>([&](auto i) __attribute__((always_inline)) {
@@ -169,10 +168,9 @@ private:
                 sum = lanes::mul_add(q * h, lanes::ierfc(d * h), sum);
                 farthest = V::load_unaligned(means + l + in_step - 1);
             }
+            for (V const& part : sum.parts) // sums of sums round less
+                total = total + part;
         }
-        V total = lanes::constant<V>(0.0);
-        for (V const& part : sum.parts)
-            total = total + part;
         return lanes::sum_lanes(total);
     }
 
