@@ -68,6 +68,8 @@ TEST_CASE("Options outside [0, 1] are named with their value and where") {
           "sr_lambda: lambda is nan, but must be in [0, 1]");
     CHECK(s.sampled({.particles = 0}, s.known.view(), s.known.gaussians(), s.out()) ==
           "sr_lambda: particles is 0, but must be at least 1");
+    CHECK(s.sampled({.particles = 200'000'000}, s.known.view(), s.known.gaussians(), s.out()) ==
+          "sr_lambda: particles is 200000000, but must be at most 134217728");
     CHECK(s.exact({}) == "");
     CHECK(s.exact({.lambda = 2.0}) == "exact_sr_lambda: lambda is 2, but must be in [0, 1]");
     CHECK(s.exact({.discount = not_a_number}) == "exact_sr_lambda: discount is nan, but must be in [0, 1]");

@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 
 #include <gmac/core/random.hpp>
+#include <gmac/targets/fresh_particles.hpp>
 #include <gmac/targets/replacement.hpp>
 #include <gmac/targets/sources.hpp>
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 using namespace gmac;
@@ -132,4 +134,62 @@ TEST_CASE("Without weights all components are equally likely") {
     pick(words.data(), 16, chosen.data());
     for (std::uint32_t i = 0; i < 16; ++i)
         CHECK(chosen[i] == i * 5 / 16);
+}
+
+TEMPLATE_TEST_CASE("Fresh particles are of the components that the words choose, at their places", "", float, double) {
+    using T = TestType;
+    using gmac::targets::detail::events_at_once;
+    std::vector<std::vector<T>> const rows{
+        {T(1)},
+        {T(0), T(1), T(0)},
+        {T(0.1), T(0), T(0.2), T(0.7), T(0)},
+        {T(0.1), T(0.3), T(0), T(0), T(0.2), T(0.3), T(0.1), T(0)},
+        {T(0.3), T(0), T(0.6999), T(0), T(0)}, // the third also takes what is missing from one
+        std::vector<T>(12, T(1) / 12),
+    };
+    random_stream random(5);
+    for (std::vector<T> const& weights : rows) {
+        std::size_t const k = weights.size();
+        std::vector<T> means(k), deviations(k);
+        for (std::size_t i = 0; i < k; ++i) {
+            means[i] = random.normal<T>();
+            deviations[i] = random.uniform<T>();
+        }
+        targets::gaussian_source<T> const source{{weights.data(), 1, k},
+                                                 {means.data(), 1, k},
+                                                 {deviations.data(), 1, k}};
+        component_picker<T> const pick(weights.data(), 1, k);
+        targets::detail::fresh_particles<T> fresh;
+        std::array<T, 200> locations, widths;
+        matrix_view<T> const to(locations.data(), 1, 200), to_widths(widths.data(), 1, 200);
+        for (int round = 0; round < 400; ++round) {
+            locations.fill(T(-1));
+            widths.fill(T(-1));
+            std::array<std::uint32_t, events_at_once> words, chosen, places;
+            random.fill(words);
+            words[0] = round == 0 ? 0xffffffffu : words[0];
+            words[1] = round == 0 ? 0u : words[1];
+            pick(words.data(), events_at_once, chosen.data());
+            std::size_t const count = random.below(events_at_once + 1);
+            for (std::uint32_t i = 0; i < events_at_once; ++i)
+                places[i] = 1000u + 7u * i;
+            // Two lots of them, which one loop writes.
+            fresh.add(source, 0, T(0.5), T(0.25), words.data(), places.data(), 3u - 1000u, count);
+            fresh.add(source, 0, T(0.5), T(0.25), words.data(), places.data(), 5u - 1000u, 1);
+            fresh.write(targets::detail::strided<T>(to, 0), targets::detail::strided<T>(to_widths, 0));
+            std::array<T, 200> expected, expected_widths;
+            expected.fill(T(-1));
+            expected_widths.fill(T(-1));
+            auto const expect = [&](std::size_t place, std::size_t i) {
+                expected[place] = T(0.5) + T(0.25) * means[chosen[i]];
+                expected_widths[place] = T(0.25) * deviations[chosen[i]];
+            };
+            for (std::size_t i = 0; i < count; ++i)
+                expect(3 + 7 * i, i);
+            expect(5, 0);
+            for (std::size_t i = 0; i < 200; ++i)
+                REQUIRE(locations[i] == Approx(expected[i]).epsilon(4 * std::numeric_limits<T>::epsilon()));
+            REQUIRE(widths == expected_widths);
+        }
+    }
 }

@@ -174,14 +174,14 @@ private:
             lanes const number = count + (block + width * half);
             counter[half] = {number, number >> 32u, zero + stream_, zero + (stream_ >> 32u)};
         }
-        std::array<std::uint64_t, 2> key{seed_ & low, seed_ >> 32u};
+        std::array<lanes, 2> key{zero + seed_, zero + (seed_ >> 32u)};
         for (int round = 0; round < 10; ++round) {
             for (auto& c : counter) {
                 lanes const a = multiply(c[0], 0xD2511F53u);
                 lanes const b = multiply(c[2], 0xCD9E8D57u);
                 c = {(b >> 32u) ^ c[1] ^ key[0], b, (a >> 32u) ^ c[3] ^ key[1], a};
             }
-            key = {(key[0] + 0x9E3779B9u) & low, (key[1] + 0xBB67AE85u) & low};
+            key = {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
         }
         for (auto const& c : counter) {
             lanes const first = (c[0] & low) | c[1] << 32u; // two words of each block

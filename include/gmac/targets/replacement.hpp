@@ -3,6 +3,8 @@
 
 #include <gmac/core/random.hpp>
 
+#include <xsimd/xsimd.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -29,6 +31,9 @@ namespace detail {
 
 /// How many particles are replaced at once, and how many words are drawn at once: whole blocks of the stream.
 inline constexpr std::size_t chunk = 64;
+
+/// How many replaced particles are handled at once: a multiple of the lanes of every machine.
+inline constexpr std::size_t events_at_once = 16;
 
 /// A chunk of words, and room for the lanes that read beyond its end.
 struct word_chunk {
@@ -99,6 +104,18 @@ private:
     std::size_t filled_ = 0;
 };
 
+/// How many of events_at_once positions are less than `end`; all are below 2^31.
+[[nodiscard, gnu::always_inline]] inline std::size_t count_below(std::uint32_t const* positions,
+                                                                 std::uint32_t end) noexcept {
+    using integers = xsimd::batch<std::int32_t>;
+    integers below(0); // one less for each: what is negative, shifted, is -1
+    for (std::size_t i = 0; i < events_at_once; i += integers::size) {
+        auto const position = xsimd::batch<std::uint32_t>::load_unaligned(positions + i);
+        below += xsimd::bitwise_cast<integers>(position - end) >> 31;
+    }
+    return static_cast<std::size_t>(-xsimd::hadd(below));
+}
+
 /// The particles of one environment that are replaced independently: their rows, end to end, are one sequence of
 /// particles, and this is the list of those that are replaced, with a word for each that chooses by what.
 class replacement_events {
@@ -106,7 +123,7 @@ public:
     replacement_events() noexcept { positions_.fill(beyond); }
 
     /// Calls replace(first, count, positions, words) for the replaced ones of the next `particles` particles, in parts of
-    /// at most `at_once`; particle i of them has position first + i, modulo 2^32.
+    /// at most `events_at_once`; particle i of them has position first + i, modulo 2^32.
     template <class Replace>
     [[gnu::always_inline]] void next(std::uint32_t particles, geometric_gaps const& gaps, random_stream& stream,
                                      Replace&& replace) noexcept {
@@ -114,13 +131,12 @@ public:
         for (;;) {
             // Counts without a branch for each. Beyond the known ones are positions that no row reaches.
             std::uint32_t const* const positions = &positions_[used_];
-            std::size_t count = 0;
-            for (std::size_t i = 0; i < at_once; ++i)
-                count += static_cast<std::size_t>(positions[i] < done_);
+            std::uint32_t const end = done_;
+            std::size_t const count = count_below(positions, end);
             if (count > 0)
-                replace(done_ - particles, count, positions, &choices_.words[used_]);
+                replace(end - particles, count, positions, &choices_.words[used_]);
             used_ += count;
-            if (count == at_once)
+            if (count == events_at_once)
                 continue;
             if (used_ < known_ || reached_ >= done_)
                 return;
@@ -129,8 +145,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t at_once = 16;
-    static constexpr std::uint32_t beyond = 0xffffffffu;
+    static constexpr std::uint32_t beyond = 0x7fffffffu;
 
     [[gnu::noinline]] void draw(geometric_gaps const& gaps, random_stream& stream) noexcept {
         // Positions count from here on, lest they overflow.
@@ -145,7 +160,7 @@ private:
                 continue;
             positions_[known++] = reached++;
         }
-        for (std::size_t i = 0; i < at_once; ++i)
+        for (std::size_t i = 0; i < events_at_once; ++i)
             positions_[known + i] = beyond;
         choices_.draw(stream);
         reached_ = reached;
@@ -156,7 +171,7 @@ private:
     std::uint32_t done_ = 0;    ///< particles before this one were asked for
     std::uint32_t reached_ = 0; ///< particles before this one are decided
     std::size_t used_ = 0, known_ = 0;
-    std::array<std::uint32_t, chunk + at_once> positions_;
+    std::array<std::uint32_t, chunk + events_at_once> positions_;
     word_chunk choices_;
 };
 

@@ -9,219 +9,16 @@
 #include <gmac/targets/replacement.hpp>
 #include <gmac/targets/rollout_view.hpp>
 #include <gmac/targets/sources.hpp>
-#include <gmac/targets/strided.hpp>
+#include <gmac/targets/sr_pass.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace gmac::targets {
-
-namespace detail {
-
-/// How many environments go together: enough to write memory in long runs.
-inline constexpr std::size_t environments_at_once = 8;
-
-/// The backward pass of SR(λ), for a few environments at a time. The particles live in the output: those of step t are
-/// those of step t + 1, replaced in part, discounted, plus the reward.
-template <class T, class Source, class Targets>
-class sr_pass {
-public:
-    sr_pass(rollout_view<T> const& rollout, Source const& source, Targets const& targets, double discount,
-            double lambda, resampling replacement) noexcept
-        : rollout_(rollout),
-          source_(source),
-          targets_(targets),
-          truncations_(rollout.truncations()),
-          discount_(static_cast<T>(discount)),
-          lambda_(lambda),
-          independent_(replacement == resampling::independent),
-          gaps_(lambda) {}
-
-    [[nodiscard]] std::size_t truncations() const noexcept { return truncations_; }
-
-    /// At most `environments_at_once` environments from `first` on, a stream each.
-    void operator()(std::size_t first, std::span<random_stream> streams) const noexcept {
-        if (independent_ || particles() <= stratum)
-            return run(first, streams);
-        for (std::size_t particle = 0; particle < particles(); particle += stratum) {
-            sr_pass part = *this;
-            part.first_particle_ = particle;
-            part.targets_ = targets_.middle_cols(particle, (std::min)(stratum, particles() - particle));
-            part.run(first, streams);
-        }
-    }
-
-private:
-    static constexpr bool from_samples = std::same_as<Source, sample_source<T>>;
-    static constexpr bool gaussian = std::same_as<Targets, gaussian_particles<T>>;
-
-    /// What an environment knows of the past.
-    struct memory {
-        replacement_events events; ///< of independent replacement
-        age_order order;           ///< of stratified replacement
-    };
-
-    void run(std::size_t first, std::span<random_stream> streams) const noexcept {
-        std::array<memory, environments_at_once> known;
-        final_rows<T> final_row(rollout_, truncations_);
-        for (std::size_t t = rollout_.steps(); t-- > 0;)
-            for (std::size_t i = streams.size(); i-- > 0;)
-                step(t, first + i, final_row, streams[i], known[i]);
-    }
-
-    void step(std::size_t t, std::size_t environment, final_rows<T>& final_row, random_stream& stream,
-              memory& known) const noexcept {
-        std::size_t const all = rollout_.environments();
-        std::size_t const row = t * all + environment;
-        T const reward = rollout_.rewards(t, environment);
-        switch (rollout_.end(t, environment)) {
-        case ending::terminated:
-            terminate(row, reward, known);
-            break;
-        case ending::truncated:
-            start(rollout_.state_rows() + final_row(t, environment), row, reward, stream, known);
-            break;
-        case ending::none:
-            if (t + 1 == rollout_.steps() || lambda_ == 0.0) {
-                start(row + all, row, reward, stream, known);
-            } else {
-                carry(row + all, row, reward);
-                if (lambda_ < 1.0)
-                    replace(row + all, row, reward, stream, known);
-            }
-        }
-    }
-
-    [[nodiscard]] std::size_t particles() const noexcept { return targets_.particles(); }
-    [[nodiscard]] matrix_view<T> const& target_locations() const noexcept {
-        if constexpr (gaussian)
-            return targets_.means;
-        else
-            return targets_.values;
-    }
-
-    void terminate(std::size_t row, T reward, memory& known) const noexcept {
-        if (!independent_)
-            known.order.reset(particles());
-        for (std::size_t i = 0; i < particles(); ++i) {
-            target_locations()(row, i) = reward;
-            if constexpr (gaussian)
-                targets_.deviations(row, i) = T(0);
-        }
-    }
-    [[gnu::always_inline]] void carry(std::size_t from, std::size_t row, T reward) const noexcept {
-        auto const& to = target_locations();
-        affine(strided<T>(to, from), strided<T>(to, row), particles(), reward, discount_);
-        if constexpr (gaussian)
-            affine(strided<T>(targets_.deviations, from), strided<T>(targets_.deviations, row), particles(), T(0),
-                   discount_);
-    }
-
-    /// All particles are fresh ones of this state.
-    void start(std::size_t state, std::size_t row, T reward, random_stream& stream, memory& known) const noexcept {
-        if (!independent_)
-            known.order.reset(particles());
-        component_picker<T> const pick = picker(source_, state);
-        std::size_t const count = particles();
-        std::uint32_t const offset = independent_ || from_samples ? 0u : stream();
-        std::array<std::uint32_t, chunk> positions;
-        word_chunk choices;
-        for (std::size_t first = 0; first < count; first += chunk) {
-            std::size_t const here = (std::min)(chunk, count - first);
-            for (std::size_t i = 0; i < here; ++i)
-                positions[i] = static_cast<std::uint32_t>(first + i);
-            if (independent_ && !from_samples)
-                choices.draw(stream);
-            else
-                stratify(choices, offset, first, here, count);
-            renew(state, row, reward, 0, here, positions.data(), choices.words.data(), pick);
-        }
-    }
-    /// Some particles are replaced by fresh ones of this state.
-    [[gnu::always_inline]] void replace(std::size_t state, std::size_t row, T reward, random_stream& stream,
-                                        memory& known) const noexcept {
-        std::size_t const count = particles();
-        if (independent_) {
-            known.events.next(static_cast<std::uint32_t>(count), gaps_, stream,
-                              [&](std::uint32_t first, std::size_t here, std::uint32_t const* positions,
-                                  std::uint32_t const* words) {
-                                  renew(state, row, reward, first, here, positions, words, picker(source_, state));
-                              });
-            return;
-        }
-        double const shift = static_cast<double>(stream()) * 0x1p-32;
-        std::uint32_t const offset = stream();
-        std::array<std::uint32_t, stratum> positions;
-        std::size_t const replaced = known.order.choose(count, 1.0 - lambda_, shift, positions.data());
-        component_picker<T> const pick = picker(source_, state);
-        word_chunk choices;
-        for (std::size_t first = 0; first < replaced; first += chunk) {
-            std::size_t const here = (std::min)(chunk, replaced - first);
-            stratify(choices, offset, first, here, replaced);
-            renew(state, row, reward, 0, here, &positions[first], choices.words.data(), pick);
-        }
-    }
-    /// Words first … first + here − 1 of `count` that divide the range of words evenly.
-    static void stratify(word_chunk& choices, std::uint32_t offset, std::size_t first, std::size_t here,
-                         std::size_t count) noexcept {
-        std::uint32_t const share = static_cast<std::uint32_t>((std::uint64_t(1) << 32u) / count); // of one: 0, all
-        for (std::size_t i = 0; i < here; ++i)
-            choices.words[i] = offset + static_cast<std::uint32_t>(first + i) * share;
-    }
-    /// particle ← reward + discount · component, for particles positions − first and the components that words choose.
-    [[gnu::always_inline]] void renew(std::size_t state, std::size_t row, T reward, std::uint32_t first,
-                                      std::size_t count, std::uint32_t const* positions, std::uint32_t const* words,
-                                      component_picker<T> const& pick) const noexcept {
-        word_chunk chosen;
-        std::uint32_t* const components = chosen.words.data();
-        if constexpr (from_samples)
-            for (std::size_t i = 0; i < count; ++i)
-                components[i] =
-                    static_cast<std::uint32_t>((first_particle_ + (positions[i] - first)) % source_.values.cols());
-        else
-            pick(words, count, components);
-        strided<T const> const from(locations(source_), state);
-        strided<T> const to(target_locations(), row);
-        T const scale = discount_;
-        if constexpr (gaussian && requires { source_.deviations; }) {
-            strided<T const> const from_deviations(source_.deviations, state);
-            strided<T> const to_deviations(targets_.deviations, row);
-            if (from.stride == 1 && from_deviations.stride == 1 && to.stride == 1 && to_deviations.stride == 1)
-                for (std::size_t i = 0; i < count; ++i) {
-                    to.data[positions[i] - first] = reward + scale * from.data[components[i]];
-                    to_deviations.data[positions[i] - first] = scale * from_deviations.data[components[i]];
-                }
-            else
-                for (std::size_t i = 0; i < count; ++i) {
-                    to[positions[i] - first] = reward + scale * from[components[i]];
-                    to_deviations[positions[i] - first] = scale * from_deviations[components[i]];
-                }
-        } else {
-            for (std::size_t i = 0; i < count; ++i)
-                to[positions[i] - first] = reward + scale * from[components[i]];
-            if constexpr (gaussian)
-                for (std::size_t i = 0; i < count; ++i)
-                    targets_.deviations(row, positions[i] - first) = T(0);
-        }
-    }
-
-    rollout_view<T> const& rollout_;
-    Source const& source_;
-    Targets targets_;
-    std::size_t first_particle_ = 0;
-    std::size_t truncations_;
-    T discount_;
-    double lambda_;
-    bool independent_;
-    geometric_gaps gaps_;
-};
-
-} // namespace detail
 
 /// SR(λ), the sample-replacement return (GMAC paper, Algorithm 1): m particles of the λ-return's distribution for each
 /// state of a rollout. Backwards in time, with X the m particles of an environment, first m fresh ones of Z(x_T):
@@ -328,6 +125,8 @@ private:
         detail::require_unit_interval(discount, "discount", "sr_lambda");
         detail::require_unit_interval(lambda, "lambda", "sr_lambda");
         require(particles > 0, "sr_lambda: particles is 0, but must be at least 1");
+        require(particles <= static_cast<std::size_t>(detail::most_particles),
+                "sr_lambda: particles is {}, but must be at most {}", particles, detail::most_particles);
         detail::require_rollout(rollout, "sr_lambda");
         require_targets(targets, rollout.rows(), "sr_lambda");
         require(targets.particles() == particles, "sr_lambda: the targets have {} particles, but must have {}",
