@@ -65,7 +65,7 @@ public:
         for (std::size_t i = 0; i < small && large < slots; ++i) {
             std::uint8_t const poor = order[i];
             std::uint8_t const rich = order[large];
-            slots_[poor] = {cut(share[poor]), {poor, rich}};
+            fill(poor, cut(share[poor]), rich);
             share[rich] -= 1.0 - share[poor];
             if (share[rich] < 1.0) {
                 order[small++] = rich; // small <= large: what was taken from the back moves to the front
@@ -74,14 +74,14 @@ public:
             filled_ = i + 1;
         }
         for (std::size_t i = filled_; i < slots; ++i)
-            slots_[order[i]] = {whole, {order[i], order[i]}}; // one but for rounding
+            fill(order[i], whole, order[i]); // one but for rounding
     }
 
     /// What a word draws: a gap below `limit`, or `limit`: no replaced particle among so many.
     [[nodiscard]] std::uint32_t operator()(std::uint32_t word) const noexcept {
-        slot const& here = slots_[word >> fraction_bits];
+        std::uint32_t const slot = word >> fraction_bits;
         // An index instead of a branch, which would be guessed wrong half of the time.
-        return here.gap[(word & (whole - 1u)) < here.cut ? 0 : 1];
+        return gaps_[2u * slot + (word < others_[slot] ? 0u : 1u)];
     }
 
     static constexpr std::uint32_t limit = 127;
@@ -91,16 +91,19 @@ private:
     static constexpr std::uint32_t fraction_bits = 25;
     static constexpr std::uint32_t whole = 1u << fraction_bits;
 
-    struct slot {
-        std::uint32_t cut = 0;
-        std::array<std::uint16_t, 2> gap{}; ///< if the fraction is less than `cut`, and otherwise
-    };
-
+    /// Words of slot i draw i if their fraction is less than `cut`, and otherwise `other`.
+    void fill(std::size_t i, std::uint32_t cut, std::size_t other) noexcept {
+        bool const all = cut == whole; // the last slot's end does not fit 32 bits: no fraction, and i otherwise
+        others_[i] = static_cast<std::uint32_t>(i) * whole + (all ? 0u : cut);
+        gaps_[2 * i] = static_cast<std::uint8_t>(i);
+        gaps_[2 * i + 1] = static_cast<std::uint8_t>(all ? i : other);
+    }
     [[nodiscard]] static std::uint32_t cut(double share) noexcept {
         return share > 0.0 ? static_cast<std::uint32_t>(share * whole + 0.5) : 0u;
     }
 
-    std::array<slot, slots> slots_{};
+    std::array<std::uint32_t, slots> others_;  ///< from which word on a slot does not draw its own number
+    std::array<std::uint8_t, 2 * slots> gaps_; ///< what a slot draws, below that word and from it on
     std::size_t filled_ = 0;
 };
 

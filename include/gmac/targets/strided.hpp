@@ -52,6 +52,7 @@ template <std::floating_point T>
     constexpr std::size_t width = V::size;
     std::size_t i = 0;
     if (std::size_t const whole = size - size % width; from.stride == 1 && to.stride == 1)
+#pragma GCC unroll 4
         for (; i < whole; i += width)
             xsimd::fma(V(scale), V::load_unaligned(from.data + i), V(shift)).store_unaligned(to.data + i);
     if (i < size)
