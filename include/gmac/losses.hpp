@@ -2,6 +2,7 @@
 #pragma once
 
 // What a value head is trained with. Needs no Eigen.
+#include <gmac/heads.hpp>
 #include <gmac/losses/expectile.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/losses/gaussian_mixture_energy.hpp>
