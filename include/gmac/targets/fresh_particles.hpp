@@ -7,7 +7,6 @@
 #include <gmac/targets/sources.hpp>
 #include <gmac/targets/strided.hpp>
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
