@@ -63,20 +63,28 @@ struct component_series {
 
     template <bool WithGradient>
     void add(target_waves<V> const& target, float const* inverse) noexcept {
-        component_series sums = *this; // copies stay in registers
+        damped_wave<V> u = wave; // copies stay in registers
+        V distances = distance, slopes = slope, densities = density;
         V const mass = target.mass();
         for (std::size_t term = 0; term < terms_in_step; ++term) {
+            // φ_U = 1 − u and φ_V = mass − ψ
             V const re = target.real(term), im = target.imaginary(term);
-            V const real = lanes::mul_add(sums.wave.real, re, V(sums.wave.imaginary * im));
-            sums.distance = lanes::mul_add(V(mass - real), V(inverse[term] * inverse[term]), sums.distance);
+            V const missing =
+                lanes::mul_sub(u.imaginary, im, lanes::mul_sub(u.real, re, lanes::mul_add(mass, u.real, re)));
+            distances = lanes::mul_add(missing, V(inverse[term] * inverse[term]), distances);
             if constexpr (WithGradient) {
-                V const imaginary = lanes::mul_sub(sums.wave.real, im, V(sums.wave.imaginary * re));
-                sums.slope = lanes::mul_add(imaginary, V(inverse[term]), sums.slope);
-                sums.density = sums.density + real;
+                V const imaginary =
+                    lanes::mul_sub(u.real, im, lanes::mul_add(u.imaginary, re, lanes::mul_sub(mass, u.imaginary, im)));
+                slopes = lanes::mul_add(imaginary, V(inverse[term]), slopes);
+                densities = densities + (mass - missing);
             }
-            sums.wave.advance();
+            u.advance();
         }
-        *this = sums;
+        u.keep_normal();
+        wave = u;
+        distance = distances;
+        slope = slopes;
+        density = densities;
     }
 };
 
@@ -107,8 +115,8 @@ struct characteristic_sums {
         }
         std::array<component_series<V>, K> components;
         for (std::size_t i = 0; i < K; ++i)
-            components[i].wave = frame.wave(mixture.means[i], spreads[i], lanes::constant<V>(1.0));
-        waves.start(frame);
+            components[i].wave = frame.wave(mixture.means[i], spreads[i]);
+        waves.start(frame, target_term);
         sum<WithGradient>(mixture, frame, waves, components, target_term, limit);
     }
 
@@ -147,7 +155,7 @@ private:
                 component.template add<WithGradient>(waves, inverse);
             if (target_term)
                 for (std::size_t term = 0; term < terms_in_step; ++term)
-                    self = lanes::mul_add(V(own - waves.square(term)), V(inverse[term] * inverse[term]), self);
+                    self = lanes::mul_add(waves.square_deficit(term), V(inverse[term] * inverse[term]), self);
             terms += terms_in_step;
             V const n = lanes::constant<V>(static_cast<double>(2 * terms + 1));
             auto const negligible = [&](V const& magnitude, V const& product) {
@@ -183,8 +191,9 @@ private:
                     lanes::constant<V>(2.0 / kernels::inverse_sqrt_pi / pi) * frame.frequency * components[i].density;
             }
         }
-        // Sums are rounded relative to P: by 2e-7 P at most, where all particles are alike. That is 2.4e-6 of the distance.
-        has_cross = !lanes::any(!(distance >= lanes::constant<V>(pi * pi / 48.0)));
+        // Sums are rounded by little more than they are, but the number of a term makes it more: by 3e-8 P at most, where
+        // all particles are alike.
+        has_cross = !lanes::any(!(distance >= lanes::constant<V>(pi * pi / 512.0)));
         has_target = has_target && has_cross;
     }
 };

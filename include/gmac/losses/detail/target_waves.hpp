@@ -15,14 +15,17 @@
 
 namespace gmac::losses::detail {
 
-/// The characteristic function of the targets of one block of states. Point masses do not end the series; if all points of
-/// a state are at one place, as SR(λ) makes them at the end of an episode, the distance to themselves is known to be zero.
+/// The characteristic function φ of the targets of one block of states, by what it falls short of its value at 0:
+/// ψ = Σ v − φ. Point masses do not end the series; if all points of a state are at one place, as SR(λ) makes them at the
+/// end of an episode, the distance to themselves is known to be zero.
 template <class V>
 class target_waves {
 public:
     template <class Targets>
     explicit target_waves(target_block<V, Targets> const& target) noexcept
-        : amplitudes_differ_(target.weighted()), mass_(lanes::constant<V>(target.weighted() ? 0.0 : 1.0)) {
+        : mass_(lanes::constant<V>(target.weighted() ? 0.0 : 1.0)) {
+        sums_.weighted = target.weighted();
+        sums_.share = target.share();
         sums_.count = target.particles();
     }
 
@@ -34,7 +37,9 @@ public:
             damped_wave<V>& wave = sums_.waves[start + j]; // holds what it will be made from
             wave.real = tile.means[j];
             wave.imaginary = tile.spreads[j];
-            wave.loss = target.weighted() ? tile.weights[j] : target.share();
+            V const weight = target.weighted() ? tile.weights[j] : sums_.share;
+            sums_.weights[start + j] = weight;
+            frame.centre = lanes::mul_add(weight, wave.real, frame.centre);
         }
         frame.add_particles(tile);
         if (target.weighted())
@@ -49,37 +54,45 @@ public:
     /// Are there points at several places?
     [[nodiscard]] bool scattered() const noexcept { return lanes::any(first_point_ < last_point_); }
 
-    void start(wave_frame<V> const& frame) noexcept {
-        order();
+    /// Makes the waves; where there will be many terms, so that those that end early can leave.
+    void start(wave_frame<V> const& frame, bool many_terms) noexcept {
+        if (many_terms)
+            order();
+        gaussians_ = sums_.weighted ? lanes::constant<V>(0.0) : mass_;
+        if (sums_.weighted)
+            for (std::size_t j = 0; j < sums_.count; ++j)
+                gaussians_ = gaussians_ + sums_.weights[j];
         for (std::size_t j = 0; j < sums_.count; ++j) {
             damped_wave<V>& wave = sums_.waves[j];
-            wave = frame.wave(wave.real, wave.imaginary, wave.loss);
+            wave = frame.wave(wave.real, wave.imaginary);
         }
         V const at = lanes::select(points_ > lanes::constant<V>(0.0), first_point_, frame.lowest);
-        point_ = frame.wave(at, lanes::constant<V>(0.0), points_);
+        point_ = frame.wave(at, lanes::constant<V>(0.0));
     }
     /// Goes to the next terms.
     void next() noexcept {
         sums_.next();
         for (std::size_t term = 0; term < terms_in_step; ++term) {
-            points_real_[term] = point_.real;
-            points_imaginary_[term] = point_.imaginary;
+            points_real_[term] = points_ * point_.real;
+            points_imaginary_[term] = points_ * point_.imaginary;
             point_.advance();
         }
     }
-    /// φ at one of these terms.
+    /// ψ at one of these terms.
     [[nodiscard]] V real(std::size_t term) const noexcept { return sums_.real[term] + points_real_[term]; }
     [[nodiscard]] V imaginary(std::size_t term) const noexcept {
         return sums_.imaginary[term] + points_imaginary_[term];
     }
-    /// |φ|² without that of the points with themselves.
-    [[nodiscard]] V square(std::size_t term) const noexcept {
-        return sums_.real[term] * (real(term) + points_real_[term]) +
-               sums_.imaginary[term] * (imaginary(term) + points_imaginary_[term]);
+    /// By how much |φ|² falls short of (Σ v)². The points by themselves do not: |φ| of points at one place is constant.
+    [[nodiscard]] V square_deficit(std::size_t term) const noexcept {
+        V const re = sums_.real[term], im = sums_.imaginary[term];
+        V const both_points = points_real_[term] + points_real_[term];
+        V const first = lanes::mul_add(V(mass_ + mass_), re, V(gaussians_ * both_points));
+        return first - lanes::mul_add(re, V(re + both_points), V(im * (imaginary(term) + points_imaginary_[term])));
     }
     /// |φ| without the points at the last of these terms, and what it is at most from here on.
     [[nodiscard]] V last() const noexcept {
-        return lanes::at_least(V(lanes::abs(sums_.real.back())), V(lanes::abs(sums_.imaginary.back())));
+        return lanes::at_least(V(lanes::abs(V(gaussians_ - sums_.real.back()))), V(lanes::abs(sums_.imaginary.back())));
     }
     [[nodiscard]] V rest() const noexcept { return sums_.rest(); }
     /// How many groups of waves are left, and how the last ones leave: see wave_sums::drop.
@@ -95,7 +108,7 @@ public:
 
 private:
     void add_points(std::size_t start, std::size_t size) noexcept {
-        amplitudes_differ_ = true;
+        sums_.weighted = true;
         V const zero = lanes::constant<V>(0.0);
         for (std::size_t j = start; j < start + size; ++j) {
             damped_wave<V>& wave = sums_.waves[j];
@@ -103,8 +116,8 @@ private:
             first_point_ = lanes::select(point, lanes::at_most(first_point_, wave.real), first_point_);
             last_point_ = lanes::select(point, lanes::at_least(last_point_, wave.real), last_point_);
             narrowest_ = lanes::select(point, narrowest_, lanes::at_most(narrowest_, wave.imaginary));
-            points_ = points_ + lanes::select(point, wave.loss, zero);
-            wave.loss = lanes::select(point, zero, wave.loss);
+            points_ = points_ + lanes::select(point, sums_.weights[j], zero);
+            sums_.weights[j] = lanes::select(point, zero, sums_.weights[j]);
         }
     }
 
@@ -113,24 +126,24 @@ private:
     void order() noexcept {
         for (std::size_t gap = sums_.count / 2; gap >= shortest_gap; gap = gap * 5 / 8)
             for (std::size_t j = 0; j + gap < sums_.count; ++j)
-                narrower_first(sums_.waves[j], sums_.waves[j + gap]);
+                narrower_first(j, j + gap);
     }
-    void narrower_first(damped_wave<V>& first, damped_wave<V>& second) noexcept {
-        auto const swap = second.imaginary < first.imaginary;
+    void narrower_first(std::size_t j, std::size_t k) noexcept {
+        auto const swap = sums_.waves[k].imaginary < sums_.waves[j].imaginary;
         auto const exchange = [&swap](V& a, V& b) {
             V const x = a, y = b;
             a = lanes::select(swap, y, x);
             b = lanes::select(swap, x, y);
         };
-        exchange(first.real, second.real);
-        exchange(first.imaginary, second.imaginary);
-        if (amplitudes_differ_)
-            exchange(first.loss, second.loss);
+        exchange(sums_.waves[j].real, sums_.waves[k].real);
+        exchange(sums_.waves[j].imaginary, sums_.waves[k].imaginary);
+        if (sums_.weighted)
+            exchange(sums_.weights[j], sums_.weights[k]);
     }
     static constexpr std::size_t shortest_gap = waves_in_sum / 2;
 
-    bool amplitudes_differ_;
-    V mass_, points_ = lanes::constant<V>(0.0);
+    V mass_;                                                      ///< Σ v
+    V gaussians_ = lanes::constant<V>(0.0), points_ = gaussians_; ///< Σ v of either
     V first_point_ = lanes::constant<V>(std::numeric_limits<double>::infinity()), last_point_ = -first_point_;
     V narrowest_ = first_point_;
     damped_wave<V> point_;

@@ -20,7 +20,8 @@ struct wave_frame {
     V highest = -lowest;
     V widest = lanes::constant<V>(0.0), narrowest = lowest; ///< of the components
     V widest_particle = widest, narrowest_particle = lowest;
-    V finite = widest;                     ///< or NaN
+    V finite = widest;                     ///< 0, or NaN if a component's mean is not finite
+    V centre = widest;                     ///< of the particles: where waves fall short of nothing
     V period = lowest, frequency = widest; ///< P and π / P
 
     void add_component(V const& mean, V const& spread) noexcept {
@@ -36,13 +37,13 @@ struct wave_frame {
             highest = lanes::at_least(highest, tile.means[j]);
             widest_particle = lanes::at_least(widest_particle, tile.spreads[j]);
             narrowest_particle = lanes::at_most(narrowest_particle, tile.spreads[j]);
-            finite = lanes::mul_add(tile.means[j], lanes::constant<V>(0.0), finite);
         }
     }
     /// The wave turns back at P, where erfc((P − |d|) / √(2 (σ² + τ²))) is less than 1e-6.
     void choose_period() noexcept {
         V const spread = widest_particle + lanes::at_least(widest, widest_particle);
-        period = (highest - lowest) + lanes::constant<V>(3.5) * lanes::sqrt(spread) + finite;
+        period = (highest - lowest) + lanes::constant<V>(3.5) * lanes::sqrt(spread) +
+                 lanes::mul_add(centre, lanes::constant<V>(0.0), finite);
         frequency = lanes::constant<V>(std::numbers::pi) / period;
     }
     /// a of the wave of a Gaussian.
@@ -58,9 +59,8 @@ struct wave_frame {
         // false for NaN
         return !lanes::any(!(left <= lanes::constant<V>(1e-6 * std::numbers::pi) * n * lanes::sqrt(V(both + both))));
     }
-    [[nodiscard]] damped_wave<V> wave(V const& mean, V const& spread, V const& amplitude) const noexcept {
-        V const centre = lowest + lanes::constant<V>(0.5) * (highest - lowest);
-        return damped_wave<V>::first(V(mean - centre) * frequency, damping(spread), amplitude);
+    [[nodiscard]] damped_wave<V> wave(V const& mean, V const& spread) const noexcept {
+        return damped_wave<V>::first(V(mean - centre) * frequency, damping(spread));
     }
 };
 
