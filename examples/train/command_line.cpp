@@ -14,6 +14,7 @@
 #include <concepts>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -57,6 +58,25 @@ template <class Enum>
         return {{"tanh", nn::activation::tanh}, {"relu", nn::activation::relu}};
 }
 
+/// CLI11 takes -1 for the largest number of an unsigned type.
+[[nodiscard]] std::string refuse_negative(std::string const& text) {
+    return text.starts_with('-') ? fmt::format("{} is negative, but must be at least 0", text) : std::string();
+}
+[[nodiscard]] std::string refuse_zero(std::string const& text) {
+    return text.find_first_not_of('0') == std::string::npos ? "it is 0, but must be at least 1" : refuse_negative(text);
+}
+
+/// The number of a named value, in which form CLI11 reads an enumeration.
+template <class Enum>
+[[nodiscard]] std::string number_of(std::string const& text) {
+    auto const names = names_of<Enum>();
+    auto const found = names.find(CLI::detail::to_lower(text));
+    if (found == names.end())
+        throw CLI::ValidationError(
+            fmt::format("unknown name \"{}\"; known are {}", text, fmt::join(std::views::keys(names), ", ")));
+    return std::to_string(static_cast<int>(found->second));
+}
+
 template <class T>
 constexpr bool is_optional = false;
 template <class T>
@@ -68,9 +88,7 @@ void add_settings(CLI::App& app, settings& all, std::vector<CLI::Option*>& added
         CLI::Option* option = nullptr;
         if constexpr (std::is_enum_v<field_type>) {
             auto const names = names_of<field_type>();
-            option = app.add_option("--" + name, field, help)
-                         ->transform(CLI::CheckedTransformer(names, CLI::ignore_case).description(""))
-                         ->type_name("NAME");
+            option = app.add_option("--" + name, field, help)->transform(number_of<field_type>, "")->type_name("NAME");
             for (auto const& [text, value] : names)
                 if (value == field)
                     option->default_str(text);
@@ -79,9 +97,14 @@ void add_settings(CLI::App& app, settings& all, std::vector<CLI::Option*>& added
             if constexpr (!is_optional<field_type>)
                 option->capture_default_str();
             if constexpr (std::same_as<field_type, std::vector<std::size_t>>)
-                option->delimiter(',')->default_str(fmt::format("{}", fmt::join(field, ",")))->type_name("N,N");
+                option->delimiter(',')
+                    ->default_str(fmt::format("{}", fmt::join(field, ",")))
+                    ->type_name("N,N")
+                    ->check(refuse_negative);
             if constexpr (std::same_as<field_type, bool>)
                 option->default_str(field ? "true" : "false");
+            else if constexpr (std::unsigned_integral<field_type>)
+                option->check(refuse_negative);
         }
         added.push_back(option->group(group));
     });
@@ -123,26 +146,29 @@ command_line parse(int argc, char const* const* argv) {
         "of the Bullet robots, which are the paper's.");
     app.set_version_flag("--version",
                          fmt::format("gmac {}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH));
+    app.allow_config_extras(CLI::config_extras_mode::error); // or a mistyped name would be passed over
     add_choice(app, chosen);
     app.add_option("--out", asked.out, "folder of the run; by default runs/ENV-ALGORITHM-SEED")->group("Run");
     app.add_flag("--overwrite", asked.overwrite, "replaces a run that is in the folder already")->group("Run");
     app.add_option("--threads", asked.threads, "the numbers of a run do not depend on it")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber)
+        ->check(refuse_zero)
         ->group("Run");
     app.add_option("--checkpoint-seconds", asked.checkpoint_seconds,
                    "a checkpoint is written this often, and at the end")
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber)
+        ->check(refuse_negative)
         ->group("Run");
     app.add_option("--keep-checkpoints", asked.keep_checkpoints,
                    "keeps as many checkpoints evenly over the run, besides the latest")
         ->capture_default_str()
+        ->check(refuse_negative)
         ->group("Run");
     // An Atari game may take half an hour of play, and the paper counts the last games of the training.
     asked.evaluation_episodes = is_atari(asked.settings.environment) ? 0 : 20;
     app.add_option("--evaluation-episodes", asked.evaluation_episodes, "played at the end with the most likely actions")
         ->capture_default_str()
+        ->check(refuse_negative)
         ->group("Run");
     bool no_pictures = false;
     app.add_flag("--no-pictures", no_pictures, "draws nothing at the end")->group("Run");
@@ -182,6 +208,7 @@ command_line parse(int argc, char const* const* argv) {
         asked.settings.algorithm = chosen.algorithm;
     require_known("algorithm", asked.settings.algorithm, algorithm_names());
     require(asked.settings.environments > 0, "--envs is 0, but there must be at least one environment");
+    require(asked.settings.frames > 0, "--frames is 0, but must be at least 1");
     for (auto const& [name, size] : {std::pair("quantile-samples", asked.settings.quantile_samples),
                                      std::pair("quantile-embedding", asked.settings.quantile_embedding),
                                      std::pair("quantile-hidden", asked.settings.quantile_hidden)})
