@@ -35,20 +35,23 @@ void act(Policy const& policy) {
     auto memory = policy.make_memory(); // for one thread
     std::vector<typename Policy::observation_type> observation(policy.observation_size());
     std::vector<float> action(policy.action_size());
-    std::size_t count = 0;
+    std::size_t count = 0, observations = 0;
     while (read(observation[count]))
         if (++count == observation.size()) {
             policy.act(observation, action, memory);
             fmt::print("{}\n", fmt::join(action, " "));
+            ++observations;
             count = 0;
         }
-    gmac::require(std::cin.eof() && count == 0, "an observation has {} numbers", observation.size());
+    gmac::require(std::cin.eof(), "element {} of observation {} is not a finite number", count, observations);
+    gmac::require(count == 0, "observation {} has {} numbers, but must have {}", observations, count,
+                  observation.size());
 }
 
 } // namespace
 
 int main(int argc, char** argv) try {
-    gmac::require(argc == 2, "usage: gmac-act POLICY.safetensors <OBSERVATIONS");
+    gmac::require(argc == 2 && argv[1][0] != '-', "usage: gmac-act POLICY.safetensors <OBSERVATIONS");
     std::visit([](auto const& policy) { act(policy); }, gmac::load_any_policy(argv[1]));
 } catch (gmac::error const& problem) {
     fmt::print(stderr, "gmac-act: {}\n", problem.what());

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -109,7 +111,11 @@ void print_losses() {
 
 } // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    if (argc > 1) {
+        fmt::print(stderr, "gmac-flops takes no arguments, but got {}\n", argv[1]);
+        return EXIT_FAILURE;
+    }
     fmt::print("Table 3 of the paper on Breakout's shapes, counted\n\n");
     print_key();
     print_table(256);

@@ -89,14 +89,15 @@ int run(int argc, char** argv) {
         return app.exit(end);
     }
     train::learning_figure figure;
+    std::vector<line> lines;
+    for (std::string const& folder : folders)
+        lines.push_back(add_run(folder, figure));
     fmt::print(
         "| environment | algorithm | seed | best mean of 100 | last mean of 100 | evaluation | seconds | frames/s |\n"
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-    for (std::string const& folder : folders) {
-        line const one = add_run(folder, figure);
+    for (line const& one : lines)
         fmt::print("| {} | {} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.0f} |\n", one.environment,
                    one.algorithm, one.seed, one.best, one.last, one.evaluation, one.seconds, one.frames / one.seconds);
-    }
     if (out.empty())
         return 0;
     if (figure.panels.size() == 1) {

@@ -36,9 +36,15 @@ TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
 
     std::ofstream(input) << "0.5 0.5 0.5";
     CHECK(act(fmt::format("{} <{}", file, input)).status == 1);
-    CHECK(act(fmt::format("{} <{}", file, input)).text.ends_with("gmac-act: an observation has 2 numbers\n"));
+    CHECK(act(fmt::format("{} <{}", file, input))
+              .text.ends_with("gmac-act: observation 1 has 1 numbers, but must have 2\n"));
     std::ofstream(input) << "0.5 left";
-    CHECK(act(fmt::format("{} <{}", file, input)).status == 1);
+    auto const word = act(fmt::format("{} <{}", file, input));
+    CHECK(word.status == 1);
+    CHECK(word.text == "gmac-act: element 1 of observation 0 is not a finite number\n");
+    auto const option = act("--help");
+    CHECK(option.status == 1);
+    CHECK(option.text.find("usage: gmac-act") != std::string::npos);
     auto const missing = act(fmt::format("{}.missing <{}", file, input));
     CHECK(missing.status == 1);
     CHECK(missing.text.find("cannot read " + file + ".missing") != std::string::npos);

@@ -128,6 +128,8 @@ inline void write(std::span<output const> outputs, picture const& what, char con
     std::string script = "set encoding utf8\n" + what.data;
     std::vector<std::pair<std::filesystem::path, std::filesystem::path>> files;
     for (auto const& [file, terminal] : outputs) {
+        if (::access(gmac::detail::folder_of(file).c_str(), W_OK | X_OK) != 0) // gnuplot would print its script
+            gmac::fail("no picture was drawn: cannot write {}: {}", file.string(), gmac::detail::system_message(errno));
         files.emplace_back(file.string() + ".partial", file);
         script += fmt::format("reset\nset terminal {} size {},{}\nset output {}\n{}\nunset output\n", terminal,
                               what.width, what.height, literal(files.back().first.string()), what.plot);

@@ -97,8 +97,8 @@ private:
         : path_(std::move(path)), lock_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
         gmac::require(lock_.open(), "cannot open the folder {}: {}", path_.string(),
                       gmac::detail::system_message(errno));
-        gmac::require(::access(path_.c_str(), W_OK | X_OK) == 0, "cannot write to the folder {}: {}", path_.string(),
-                      gmac::detail::system_message(errno));
+        if (::access(path_.c_str(), W_OK | X_OK) != 0)
+            gmac::fail("cannot write to the folder {}: {}", path_.string(), gmac::detail::system_message(errno));
         // A file system that knows no locks is used without one.
         gmac::require(::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK,
                       "the folder {} is in use: another process is training into it", path_.string());

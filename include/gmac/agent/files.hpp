@@ -178,7 +178,8 @@ inline void replace_file(std::filesystem::path const& path, std::string_view tex
     detail::descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     require(file.open(), "cannot read {}: {}", path.string(), detail::system_message(errno));
     struct stat status {};
-    require(::fstat(file.get(), &status) == 0, "cannot read {}: {}", path.string(), detail::system_message(errno));
+    if (::fstat(file.get(), &status) != 0)
+        fail("cannot read {}: {}", path.string(), detail::system_message(errno));
     require(S_ISREG(status.st_mode), "cannot read {}: it is not a regular file", path.string());
     std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
     std::size_t done = 0;

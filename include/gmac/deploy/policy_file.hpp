@@ -238,7 +238,7 @@ void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Tru
 template <nn::backend Backend = backends::simd<float>>
 [[nodiscard]] deployed_policy<Backend> load_policy(std::filesystem::path const& path) {
     std::string const where = "policy " + path.string();
-    checkpoint const file = read_checkpoint(path);
+    checkpoint const file = parse_checkpoint(read_file(path), where);
     auto const reader = detail::read_description(file, where);
     require(!reader.has_atari_trunk(), "{}: it plays Atari games: read it by load_any_policy, or with its trunk",
             where);
@@ -257,7 +257,7 @@ using any_policy = std::variant<deployed_policy<Backend>, deployed_policy<Backen
 template <nn::backend Backend = backends::simd<float>>
 [[nodiscard]] any_policy<Backend> load_any_policy(std::filesystem::path const& path) {
     std::string const where = "policy " + path.string();
-    checkpoint const file = read_checkpoint(path);
+    checkpoint const file = parse_checkpoint(read_file(path), where);
     auto const reader = detail::read_description(file, where);
     if (reader.has_atari_trunk())
         return detail::restore_policy<Backend>(file, reader, reader.atari_trunk<Backend>(file.state.bytes()), where);
@@ -268,7 +268,7 @@ template <nn::backend Backend = backends::simd<float>>
 template <nn::backend Backend, class Trunk>
 [[nodiscard]] deployed_policy<Backend, Trunk> load_policy(std::filesystem::path const& path, Trunk trunk) {
     std::string const where = "policy " + path.string();
-    checkpoint const file = read_checkpoint(path);
+    checkpoint const file = parse_checkpoint(read_file(path), where);
     return detail::restore_policy<Backend>(file, detail::read_description(file, where), std::move(trunk), where);
 }
 
