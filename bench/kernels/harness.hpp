@@ -81,9 +81,9 @@ void add(std::string const& name, Make make) {
     benchmark::RegisterBenchmark((name + "/" + name_of<T>).c_str(),
                                  [make, torch_seconds = 0.0](benchmark::State& state) mutable {
                                      auto [kernel, what] = make();
-                                     // Short kernels are called often enough to be seen by the clock.
+                                     // Short kernels are called often enough for the clock, which takes half a microsecond.
                                      double const once = shortest(kernel, 7, what.torch ? what.torch_budget : 0.1);
-                                     int const calls = 1 + static_cast<int>(20e-6 / (once + 1e-9));
+                                     int const calls = 1 + static_cast<int>(200e-6 / (once + 1e-9));
                                      double best = once;
                                      for (auto _ : state) {
                                          double const start = seconds();

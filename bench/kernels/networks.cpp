@@ -54,12 +54,15 @@ struct perceptron {
         matrix_view<T const> const out = forward();
         T const count = static_cast<T>(rows * outputs);
         T loss = 0;
-        for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t i = 0; i < rows; ++i) {
+            T of_row = 0; // so that not every addition waits for the one before
             for (std::size_t j = 0; j < outputs; ++j) {
                 T const difference = out(i, j) - wanted.view()(i, j);
-                loss += difference * difference;
+                of_row += difference * difference;
                 slope.view()(i, j) = T(2) / count * difference;
             }
+            loss += of_row;
+        }
         network.backward(std::as_const(parameters).span(), std::as_const(states).view(), tape,
                          std::as_const(slope).view(), gradient.span(), {});
         optimiser.step(parameters.span(), std::as_const(gradient).span());

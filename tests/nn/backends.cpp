@@ -32,6 +32,11 @@ template <class B>
 void compiled<B>::column_sums(matrix_view<T const> matrix, vector_view<T> result) {
     B::column_sums(matrix, result);
 }
+template <class B>
+void compiled<B>::product_backward(matrix_view<T const> left, matrix_view<T const> right, nn::activation f,
+                                   matrix_view<T const> output, matrix_view<T> result) {
+    nn::product_backward<B>(left, right, f, output, result);
+}
 
 template struct compiled<backends::simd<float>>;
 template struct compiled<backends::simd<double>>;

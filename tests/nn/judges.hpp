@@ -33,6 +33,9 @@ struct compiled {
     static void activate_backward(nn::activation f, matrix_view<T const> output, matrix_view<T const> output_gradient,
                                   matrix_view<T> result);
     static void column_sums(matrix_view<T const> matrix, vector_view<T> result);
+    /// By nn::product_backward: the backend's own, or what stands in for it.
+    static void product_backward(matrix_view<T const> left, matrix_view<T const> right, nn::activation f,
+                                 matrix_view<T const> output, matrix_view<T> result);
 };
 
 using simd_float = compiled<backends::simd<float>>;

@@ -302,10 +302,10 @@ TEST_CASE("Networks refuse what does not fit", "[nn][modules]") {
     CHECK_THROWS_WITH(net.forward(parameters, rows(2, 3), tape),
                       "linear::forward: the input is 2 x 3, but must be 2 x 2");
     CHECK_THROWS_WITH(net.forward(parameters, rows(3, 2), tape),
-                      "linear::forward: the input has 3 rows, but the tape was made for 2");
+                      "mlp::forward: the input has 3 rows, but the tape was made for 2");
     net.forward(parameters, rows(2, 2), tape);
     CHECK_THROWS_WITH(net.backward(parameters, rows(2, 2), tape, rows(2, 2), parameters, {}),
-                      "linear::backward: the output gradient is 2 x 2, but must be 2 x 1");
+                      "mlp::backward: the output gradient is 2 x 2, but must be 2 x 1");
     random_stream random(1);
     CHECK_THROWS_AS(net.initialize(short_of_one, random), error);
 

@@ -2,6 +2,7 @@
 #include "judges.hpp"
 #include "support/catch.hpp"
 
+#include <gmac/nn/backend.hpp>
 #include <gmac/nn/module.hpp>
 #include <gmac/nn/overlap.hpp>
 
@@ -96,6 +97,63 @@ TEMPLATE_TEST_CASE("A product is the sum over the inner index, in every layout",
     SECTION("nothing to sum or nothing to write") {
         for (auto const& [n, k, m] : {std::array<std::size_t, 3>{3, 0, 5}, {0, 3, 5}, {3, 5, 0}, {0, 0, 0}})
             check_product<TestType>(n, k, m, {layout::row_major, layout::row_major, layout::row_major}, random);
+    }
+}
+
+TEMPLATE_TEST_CASE("A product that goes back through an activation is the product, and then its slope", "[nn][product]",
+                   GMAC_TEST_BACKENDS) {
+    using T = typename TestType::scalar;
+    random_stream random(7);
+    auto const check = [&](std::size_t n, std::size_t k, std::size_t m, std::array<layout, 4> const& in,
+                           nn::activation f) {
+        CAPTURE(n, k, m, in[0], in[1], in[2], in[3], static_cast<int>(f));
+        strided_matrix<T> left(n, k, in[0]), right(k, m, in[1]), output(n, m, in[2]), result(n, m, in[3]),
+            expected(n, m, in[3]);
+        left.fill(random);
+        right.fill(random);
+        output.fill(random);
+        TestType::activate(f, output.cview(), output.view());
+        TestType::product_backward(left.cview(), right.cview(), f, output.cview(), result.view());
+        TestType::product(left.cview(), right.cview(), expected.view());
+        double worst = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = 0; j < m; ++j) {
+                auto const y = static_cast<double>(output.view()(i, j));
+                double const slope = f == nn::activation::tanh   ? 1 - y * y
+                                     : f == nn::activation::relu ? (y > 0 ? 1 : 0)
+                                                                 : 1;
+                auto const sum = static_cast<double>(expected.view()(i, j));
+                worst = (std::max)(worst, std::abs(static_cast<double>(result.view()(i, j)) - sum * slope) /
+                                              (std::abs(sum) + (std::numeric_limits<double>::min)()));
+            }
+        CHECK(worst <= 2 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+        CHECK(result.touched() == n * m);
+    };
+    for (nn::activation f : {nn::activation::none, nn::activation::tanh, nn::activation::relu}) {
+        for (auto const& [n, k, m] : {std::array<std::size_t, 3>{7, 5, 35}, {1, 40, 18}, {70, 9, 6}, {13, 70, 1}})
+            for (layout a : layouts)
+                for (layout b : layouts) {
+                    check(n, k, m, {a, b, layout::row_major, layout::row_major}, f);
+                    check(n, k, m, {layout::row_major, layout::column_major, a, b}, f);
+                }
+        for (std::size_t n : {1u, 2u, 5u, 6u, 13u, 64u, 73u, 150u})
+            for (std::size_t m : {1u, 7u, 16u, 17u, 64u, 100u})
+                check(n, 9, m, {layout::row_major, layout::column_major, layout::row_major, layout::row_major}, f);
+    }
+    // A NaN in the gradient or in the output is not lost.
+    T const nan = std::numeric_limits<T>::quiet_NaN();
+    for (nn::activation f : {nn::activation::tanh, nn::activation::relu}) {
+        strided_matrix<T> left(20, 3, layout::row_major), right(3, 32, layout::row_major),
+            output(20, 32, layout::row_major), result(20, 32, layout::row_major);
+        left.fill(T(1));
+        right.fill(T(1));
+        output.fill(T(0.5));
+        left.view()(2, 1) = nan;
+        output.view()(5, 7) = nan;
+        TestType::product_backward(left.cview(), right.cview(), f, output.cview(), result.view());
+        CHECK(std::isnan(result.view()(2, 31)));
+        CHECK((f == nn::activation::relu || std::isnan(result.view()(5, 7))));
+        CHECK(result.view()(5, 6) == (f == nn::activation::relu ? T(3) : T(2.25)));
     }
 }
 

@@ -62,31 +62,31 @@ template <class V>
 
 struct identity_map {
     template <class V>
-    [[nodiscard]] static V forward(V const& x) noexcept {
+    [[nodiscard, gnu::always_inline]] static V forward(V const& x) noexcept {
         return x;
     }
     template <class V>
-    [[nodiscard]] static V backward(V const&, V const& gradient) noexcept {
+    [[nodiscard, gnu::always_inline]] static V backward(V const&, V const& gradient) noexcept {
         return gradient;
     }
 };
 struct tanh_map {
     template <class V>
-    [[nodiscard]] static V forward(V const& x) noexcept {
+    [[nodiscard, gnu::always_inline]] static V forward(V const& x) noexcept {
         return hyperbolic_tangent(x);
     }
     template <class V>
-    [[nodiscard]] static V backward(V const& y, V const& gradient) noexcept {
-        return gradient - gradient * (y * y);
+    [[nodiscard, gnu::always_inline]] static V backward(V const& y, V const& gradient) noexcept {
+        return lanes::mul_sub(gradient, V(y * y), gradient); // by name: the same bits wherever it is inlined
     }
 };
 struct relu_map {
     template <class V>
-    [[nodiscard]] static V forward(V const& x) noexcept {
+    [[nodiscard, gnu::always_inline]] static V forward(V const& x) noexcept {
         return lanes::at_least(V(lanes::scalar_of<V>(0)), x); // a NaN stays
     }
     template <class V>
-    [[nodiscard]] static V backward(V const& y, V const& gradient) noexcept {
+    [[nodiscard, gnu::always_inline]] static V backward(V const& y, V const& gradient) noexcept {
         V const zero(lanes::scalar_of<V>(0));
         return lanes::select(y <= zero, zero, gradient);
     }
@@ -164,16 +164,7 @@ struct maps {
         require_shape(output_gradient, result.rows(), result.cols(), "the output gradient", "activate_backward");
         nn::detail::require_same_or_no_overlap(result, output, "activate_backward");
         nn::detail::require_same_or_no_overlap(result, output_gradient, "activate_backward");
-        if (output.dense() && output_gradient.dense() && result.dense()) {
-            output = detail::flattened(output);
-            output_gradient = detail::flattened(output_gradient);
-            result = detail::flattened(result);
-        }
-        detail::with_map(f, [&]<class Map>(Map) {
-            detail::with_stride(output.col_stride() == 1 && output_gradient.col_stride() == 1 &&
-                                    result.col_stride() == 1,
-                                [&](auto contiguous) { slope_rows<Map>(output, output_gradient, result, contiguous); });
-        });
+        activate_backward_unchecked(f, output, output_gradient, result);
     }
 
     /// result[j] = Σ_i matrix(i, j), from the first row to the last.
@@ -183,6 +174,8 @@ struct maps {
                                        "column_sums");
         constexpr std::size_t width = lanes::width_of<V>;
         std::size_t j = 0;
+        for (; j + 8 * width <= matrix.cols(); j += 8 * width)
+            column_sums_of<8>(matrix, result, j, 8 * width);
         for (; j + 4 * width <= matrix.cols(); j += 4 * width)
             column_sums_of<4>(matrix, result, j, 4 * width);
         for (; j < matrix.cols(); j += width)
@@ -210,6 +203,20 @@ protected:
         detail::with_map(f, [&]<class Map>(Map) {
             detail::with_stride(input.col_stride() == 1 && result.col_stride() == 1,
                                 [&](auto contiguous) { map_rows<Map>(input, result, contiguous); });
+        });
+    }
+
+    static void activate_backward_unchecked(nn::activation f, matrix_view<T const> output,
+                                            matrix_view<T const> output_gradient, matrix_view<T> result) noexcept {
+        if (output.dense() && output_gradient.dense() && result.dense()) {
+            output = detail::flattened(output);
+            output_gradient = detail::flattened(output_gradient);
+            result = detail::flattened(result);
+        }
+        detail::with_map(f, [&]<class Map>(Map) {
+            detail::with_stride(output.col_stride() == 1 && output_gradient.col_stride() == 1 &&
+                                    result.col_stride() == 1,
+                                [&](auto contiguous) { slope_rows<Map>(output, output_gradient, result, contiguous); });
         });
     }
 

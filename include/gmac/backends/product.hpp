@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/backends/tiles.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
@@ -23,85 +24,6 @@
 /// contiguous. Every element of the result is one chain of multiply-adds in the order of the inner index, whatever the
 /// tile: a row's result does not depend on the other rows of its batch. Nothing is allocated.
 namespace gmac::backends::detail {
-
-using nn::detail::unroll;
-
-template <class V>
-struct tiling {
-    using T = lanes::scalar_of<V>;
-    static constexpr std::size_t width = lanes::width_of<V>;
-    /// AVX-512 has 32 registers, most others 16: the accumulators of a tile should take three quarters of them.
-    static constexpr bool many_registers = sizeof(V) >= 64;
-    static constexpr std::size_t columns = many_registers ? 4 : 2; ///< registers side by side
-    static constexpr std::size_t panel_width = columns * width;
-    static constexpr std::size_t panel_size = 32768 / sizeof(T); ///< elements of the largest panel: most of an L1 cache
-    static constexpr std::size_t panel_rows = panel_size / panel_width;
-    /// Panels that the rows of the result go through together, so that a row is finished while it is in the cache: as many
-    /// as fill half of it.
-    static constexpr std::size_t most_panels = 8;
-    static constexpr std::size_t panels_together(std::size_t depth) noexcept {
-        return std::clamp(panel_size / 2 / (panel_width * (std::max)(depth, std::size_t{1})), std::size_t{1},
-                          most_panels);
-    }
-    static constexpr std::size_t height(std::size_t registers) noexcept {
-        return registers == 4 || (registers == 2 && !many_registers) ? 6 : 12;
-    }
-    /// Rows of the result that go through all panels together: the left operand's share of them stays in an L2 cache.
-    static constexpr std::size_t block_rows = 512;
-};
-
-/// c[Height, Registers * width] = start + a[Height, depth] b[depth, Registers * width]. A row stride of 0 repeats the row
-/// that `start` points to.
-template <class V, std::size_t Height, std::size_t Registers>
-inline void multiply_tile(std::size_t depth, lanes::scalar_of<V> const* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
-                          lanes::scalar_of<V> const* b, std::ptrdiff_t b_row, lanes::scalar_of<V> const* start,
-                          std::ptrdiff_t start_row, lanes::scalar_of<V>* c, std::ptrdiff_t c_row) noexcept {
-    constexpr auto width = static_cast<std::ptrdiff_t>(lanes::width_of<V>);
-    std::array<std::array<V, Registers>, Height> sums;
-    unroll<Height>([&](auto i) {
-        unroll<Registers>([&](auto j) {
-            sums[i][j] = V::load_unaligned(start + std::ptrdiff_t(i) * start_row + std::ptrdiff_t(j) * width);
-        });
-    });
-    for (std::size_t k = 0; k < depth; ++k) {
-        std::array<V, Registers> row;
-        unroll<Registers>([&](auto j) { row[j] = V::load_unaligned(b + std::ptrdiff_t(j) * width); });
-        unroll<Height>([&](auto i) {
-            V const x(a[std::ptrdiff_t(i) * a_row]);
-            unroll<Registers>([&](auto j) { sums[i][j] = xsimd::fma(x, row[j], sums[i][j]); });
-        });
-        a += a_col;
-        b += b_row;
-    }
-    unroll<Height>([&](auto i) {
-        unroll<Registers>(
-            [&](auto j) { sums[i][j].store_unaligned(c + std::ptrdiff_t(i) * c_row + std::ptrdiff_t(j) * width); });
-    });
-}
-
-/// `rows` rows of the result by tiles of falling height.
-template <class V, std::size_t Registers>
-inline void multiply_strip(std::size_t rows, std::size_t depth, lanes::scalar_of<V> const* a, std::ptrdiff_t a_row,
-                           std::ptrdiff_t a_col, lanes::scalar_of<V> const* b, std::ptrdiff_t b_row,
-                           lanes::scalar_of<V> const* start, std::ptrdiff_t start_row, lanes::scalar_of<V>* c,
-                           std::ptrdiff_t c_row) noexcept {
-    std::size_t i = 0;
-    auto const tiles_of = [&]<std::size_t Height>(std::integral_constant<std::size_t, Height>) {
-        for (; i + Height <= rows; i += Height) {
-            auto const row = static_cast<std::ptrdiff_t>(i);
-            multiply_tile<V, Height, Registers>(depth, a + row * a_row, a_row, a_col, b, b_row, start + row * start_row,
-                                                start_row, c + row * c_row, c_row);
-        }
-    };
-    tiles_of(std::integral_constant<std::size_t, tiling<V>::height(Registers)>{});
-    if constexpr (tiling<V>::height(Registers) > 6)
-        tiles_of(std::integral_constant<std::size_t, 6>{});
-    tiles_of(std::integral_constant<std::size_t, 5>{});
-    tiles_of(std::integral_constant<std::size_t, 4>{});
-    tiles_of(std::integral_constant<std::size_t, 3>{});
-    tiles_of(std::integral_constant<std::size_t, 2>{});
-    tiles_of(std::integral_constant<std::size_t, 1>{});
-}
 
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
 template <class T>
@@ -145,30 +67,54 @@ template <class V>
 /// Copies a block of the right operand, of one panel's width at most, to rows of `panel_width`. The columns beyond the block,
 /// up to the next whole register, hold numbers that mean nothing.
 template <class V>
-inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& block, lanes::scalar_of<V>* panel) noexcept {
+inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& right, std::size_t first_row,
+                       std::size_t first_col, std::size_t rows, std::size_t cols, lanes::scalar_of<V>* panel) noexcept {
     constexpr std::size_t stride = tiling<V>::panel_width;
     constexpr std::size_t width = tiling<V>::width;
-    std::size_t const rows = block.rows();
-    std::size_t const cols = block.cols();
-    if (block.col_stride() == 1) {
+    if (right.col_stride() == 1) {
+        std::size_t const registers = (cols + width - 1) / width;
+        std::size_t const readable = nn::detail::readable_rows(right, first_col, registers * width);
         for (std::size_t i = 0; i < rows; ++i)
             for (std::size_t j = 0; j < cols; j += width)
-                nn::detail::store_padded<V>(&block(i, j), cols - j, panel + i * stride + j);
+                nn::detail::store_padded<V>(&right(first_row + i, first_col + j),
+                                            first_row + i < readable ? width : cols - j, panel + i * stride + j);
         return;
     }
+    // Blocks of one register, transposed. The last rows go with some that are done already.
+    auto const turned = nn::transposed(right);
     std::size_t const whole = (std::min)(width, rows);
-    for (std::size_t j = 0; j < cols; j += width)
+    std::size_t const readable = whole < width ? nn::detail::readable_rows(turned, first_row, width) : 0;
+    for (std::size_t j = 0; j < cols; j += width) {
+        std::size_t const count = (std::min)(width, cols - j);
         for (std::size_t i = 0; i < rows; i += width) {
-            std::size_t const first = (std::min)(i, rows - whole); // the last rows go with some that are done already
+            std::size_t const first = (std::min)(i, rows - whole);
             std::array<V, width> lines;
-            lanes::read_columns<V>(nn::transposed(block), j, first, whole, lines.data(), (std::min)(width, cols - j));
+            if (count == width && whole == width) {
+                lanes::read_columns<V>(turned, first_col + j, first_row + first, width, lines.data());
+                unroll<width>([&](auto k) { lines[k].store_aligned(panel + (first + k) * stride + j); });
+                continue;
+            }
+            std::size_t const read = first_col + j + width <= readable ? width : whole;
+            lanes::read_columns<V>(turned, first_col + j, first_row + first, read, lines.data(), count);
             for (std::size_t k = 0; k < whole; ++k)
                 lines[k].store_aligned(panel + (first + k) * stride + j);
         }
+    }
 }
 
 /// What the sums start from.
 enum class start_from { zero, bias, result };
+
+/// What is done with the result while it is at hand: `map` in the tiles of full panels, with `output` where the map goes
+/// back through an activation; and pass(row, col, rows, cols), the same for each finished block that had no such tiles.
+template <class T, class Pass>
+struct finishing {
+    tile_map map;
+    matrix_view<T const> output;
+    Pass pass;
+};
+template <class T, class Pass>
+finishing(tile_map, matrix_view<T const>, Pass) -> finishing<T, Pass>; // Clang 14 does not deduce those of aggregates
 
 /// One multiplication: the operands, and what is needed to go through them panel by panel.
 template <class V>
@@ -180,9 +126,8 @@ public:
             vector_view<T const> bias = {}) noexcept
         : left_(left), right_(right), result_(result), start_(start), bias_(bias) {}
 
-    /// finish(block) is called for each finished block of the result, while it is in the cache.
     template <class Finish>
-    void run(Finish&& finish) const noexcept {
+    void run(Finish const& finish) const noexcept {
         std::size_t const depth = left_.cols();
         for (std::size_t row = 0; row < result_.rows(); row += sizes::block_rows) {
             std::size_t const rows = (std::min)(sizes::block_rows, result_.rows() - row);
@@ -197,6 +142,8 @@ public:
 
 private:
     using sizes = tiling<V>;
+    template <std::size_t Registers>
+    static constexpr std::size_t chunk = 12 * sizes::height(Registers); ///< rows that are finished at a time
 
     /// Rows of the result, and a range of the inner index.
     struct part {
@@ -204,7 +151,7 @@ private:
     };
 
     template <class Finish>
-    void panels(part const& p, Finish&& finish) const noexcept {
+    void panels(part const& p, Finish const& finish) const noexcept {
         std::size_t const cols = result_.cols();
         std::size_t col = p.rows == 1 ? single_row(p, finish) : 0;
         while (col + sizes::panel_width <= cols) {
@@ -223,7 +170,7 @@ private:
     /// One row has few sums to keep the multiply-adds busy, so it takes more columns at once, where the right operand can be
     /// read in place. Returns how many columns are done.
     template <class Finish>
-    std::size_t single_row(part const& p, Finish&& finish) const noexcept {
+    std::size_t single_row(part const& p, Finish const& finish) const noexcept {
         constexpr std::size_t width = 8 * sizes::width;
         std::size_t col = 0;
         if (!right_.row_contiguous() || !result_.row_contiguous())
@@ -235,18 +182,18 @@ private:
                 for (std::size_t j = 0; j < width; ++j)
                     start[j] = bias_[col + j];
             T* const c = &result_(p.row, col);
-            multiply_tile<V, 1, 8>(p.last - p.first, &left_(p.row, p.first), 0, left_.col_stride(),
-                                   right_.data() + offset(p.first, col), right_.row_stride(),
-                                   from_result ? c : start.data(), 0, c, 0);
+            multiply_tile<tile_map::none, V, 1, 8>({p.last - p.first, &left_(p.row, p.first), 0, left_.col_stride(),
+                                                    right_.data() + offset(p.first, col), right_.row_stride(),
+                                                    from_result ? c : start.data(), 0, c, 0});
             if (p.last == left_.cols())
-                finish(result_.block(p.row, col, 1, width));
+                finish.pass(p.row, col, 1, width);
         }
         return col;
     }
 
     /// `count` columns from `col` on, in panels of so many registers.
     template <std::size_t Registers, class Finish>
-    void panels_of(part const& p, std::size_t col, std::size_t count, Finish&& finish) const noexcept {
+    void panels_of(part const& p, std::size_t col, std::size_t count, Finish const& finish) const noexcept {
         constexpr std::size_t width = Registers * sizes::width;
         alignas(64) std::array<T, sizes::panel_size> packed;
         alignas(64) std::array<T, sizes::most_panels * sizes::panel_width> start;
@@ -264,7 +211,7 @@ private:
         if (readable < p.last) {
             std::size_t const rows = p.last - readable;
             for (std::size_t j = 0; j < count; j += width)
-                pack_panel<V>(right_.block(readable, col + j, rows, (std::min)(width, count - j)),
+                pack_panel<V>(right_, readable, col + j, rows, (std::min)(width, count - j),
                               packed.data() + j / width * rows * sizes::panel_width);
             slice<Registers>({p.row, p.rows, readable, p.last}, col, count, packed.data(),
                              static_cast<std::ptrdiff_t>(sizes::panel_width), rows * sizes::panel_width, start.data(),
@@ -279,6 +226,10 @@ private:
                right_.row_stride() % static_cast<std::ptrdiff_t>(1024 / sizeof(T)) == 0;
     }
 
+    [[nodiscard]] std::ptrdiff_t left_offset(std::size_t row, std::size_t col) const noexcept {
+        return static_cast<std::ptrdiff_t>(row) * left_.row_stride() +
+               static_cast<std::ptrdiff_t>(col) * left_.col_stride();
+    }
     [[nodiscard]] std::ptrdiff_t offset(std::size_t row, std::size_t col) const noexcept {
         return static_cast<std::ptrdiff_t>(row) * right_.row_stride() +
                static_cast<std::ptrdiff_t>(col) * right_.col_stride();
@@ -287,53 +238,74 @@ private:
     /// The part of the panels that takes its rows of the right operand from `b`; the panels begin `b_panel` apart.
     template <std::size_t Registers, class Finish>
     void slice(part const& p, std::size_t col, std::size_t count, T const* b, std::ptrdiff_t b_row, std::size_t b_panel,
-               T const* start, Finish&& finish) const noexcept {
+               T const* start, Finish const& finish) const noexcept {
         constexpr std::size_t width = Registers * sizes::width;
-        constexpr std::size_t chunk = 8 * sizes::height(Registers); // rows that are finished at a time
         bool const from_result = p.first > 0 || start_ == start_from::result;
-        std::size_t const depth = p.last - p.first;
-        for (std::size_t row = p.row; row < p.row + p.rows; row += chunk) {
-            std::size_t const rows = (std::min)(chunk, p.row + p.rows - row);
-            T const* const a = &left_.data()[static_cast<std::ptrdiff_t>(row) * left_.row_stride() +
-                                             static_cast<std::ptrdiff_t>(p.first) * left_.col_stride()];
+        bool const finished = p.last == left_.cols();
+        bool const in_tiles = finished && Registers == sizes::columns && finish.map != tile_map::none &&
+                              result_.row_contiguous() && finish.output.row_contiguous();
+        for (std::size_t row = p.row; row < p.row + p.rows; row += chunk<Registers>) {
+            std::size_t const rows = (std::min)(chunk<Registers>, p.row + p.rows - row);
+            T const* const a = &left_.data()[left_offset(row, p.first)];
+            tile_operands<T> o{p.last - p.first, a, left_.row_stride(), left_.col_stride(), b, b_row, start, 0,
+                               nullptr,          0};
             for (std::size_t j = 0; j < count; j += width) {
                 matrix_view<T> const block = result_.block(row, col + j, rows, (std::min)(width, count - j));
-                T const* const panel = b + j / width * b_panel;
+                o.b = b + j / width * b_panel;
+                o.a = a;
+                o.start = from_result ? nullptr : start + j;
+                o.start_row = 0;
+                if (in_tiles)
+                    set_map(o, finish, row, col + j);
                 if (block.cols() == width && block.row_contiguous())
-                    multiply_strip<V, Registers>(rows, depth, a, left_.row_stride(), left_.col_stride(), panel, b_row,
-                                                 from_result ? block.data() : start + j,
-                                                 from_result ? block.row_stride() : 0, block.data(),
-                                                 block.row_stride());
+                    in_place<Registers>(block, o);
                 else
-                    through_copy<Registers>(block, depth, a, panel, b_row, from_result ? nullptr : start + j);
+                    through_copy<Registers>(block, o);
             }
-            if (p.last == left_.cols())
-                finish(result_.block(row, col, rows, count));
+            if (finished && !in_tiles)
+                finish.pass(row, col, rows, count);
         }
+    }
+
+    template <class Finish>
+    static void set_map(tile_operands<T>& o, Finish const& finish, std::size_t row, std::size_t col) noexcept {
+        o.map = finish.map;
+        o.y_row = finish.output.row_stride();
+        if (!finish.output.empty())
+            o.y = &finish.output(row, col);
+    }
+
+    /// From here on a null `start` is the result itself.
+    template <std::size_t Registers>
+    static void in_place(matrix_view<T> const& block, tile_operands<T>& o) noexcept {
+        o.c = block.data();
+        o.c_row = block.row_stride();
+        if (o.start == nullptr) {
+            o.start = o.c;
+            o.start_row = o.c_row;
+        }
+        multiply_strip<V, Registers>(block.rows(), o);
     }
 
     /// A block that does not fill its registers or whose rows are not contiguous.
     template <std::size_t Registers>
-    void through_copy(matrix_view<T> const& block, std::size_t depth, T const* a, T const* b, std::ptrdiff_t b_row,
-                      T const* start) const noexcept {
+    static void through_copy(matrix_view<T> const& block, tile_operands<T>& o) noexcept {
         constexpr std::size_t stride = Registers * sizes::width;
-        alignas(64) std::array<T, 8 * sizes::height(Registers) * stride> copy;
-        if (start == nullptr) {
+        alignas(64) std::array<T, chunk<Registers> * stride> copy;
+        if (o.start == nullptr) {
             std::fill_n(copy.data(), block.rows() * stride, T(0));
             for (std::size_t i = 0; i < block.rows(); ++i)
                 for (std::size_t j = 0; j < block.cols(); ++j)
                     copy[i * stride + j] = block(i, j);
         }
-        multiply_strip<V, Registers>(block.rows(), depth, a, left_.row_stride(), left_.col_stride(), b, b_row,
-                                     start == nullptr ? copy.data() : start,
-                                     start == nullptr ? static_cast<std::ptrdiff_t>(stride) : 0, copy.data(),
-                                     static_cast<std::ptrdiff_t>(stride));
-        for (std::size_t i = 0; i < block.rows(); ++i)
-            if (block.row_contiguous() && block.cols() < sizes::width)
-                nn::detail::copy_few<V>(&copy[i * stride], block.cols(), &block(i, 0));
-            else
-                for (std::size_t j = 0; j < block.cols(); ++j)
-                    block(i, j) = copy[i * stride + j];
+        in_place<Registers>({copy.data(), block.rows(), stride}, o);
+        // What a whole register writes beyond a row, the next row writes anew.
+        std::size_t const writable = Registers == 1 ? nn::detail::readable_rows(block, 0, sizes::width) : 0;
+        for (std::size_t i = 0; i < writable; ++i)
+            V::load_aligned(&copy[i * stride]).store_unaligned(&block(i, 0));
+        for (std::size_t i = writable; i < block.rows(); ++i)
+            for (std::size_t j = 0; j < block.cols(); ++j)
+                block(i, j) = copy[i * stride + j];
     }
 
     matrix_view<T const> left_;

@@ -38,44 +38,76 @@ struct simd : maps<T> {
         maps<T>::check_product(left, right, result, "product_add");
         multiply(left, right, result, detail::start_from::result);
     }
+    /// result = (left · right) · f'(x), the latter element by element and computed from output = f(x) [n, m].
+    static void product_backward(matrix_view<T const> left, matrix_view<T const> right, nn::activation f,
+                                 matrix_view<T const> output, matrix_view<T> result) {
+        maps<T>::check_product(left, right, result, "product_backward");
+        require_shape(output, result.rows(), result.cols(), "the output", "product_backward");
+        nn::detail::require_no_overlap(result, output, "product_backward");
+        if (better_turned(left, right, result))
+            output = turn(left, right, result, output);
+        auto const pass = [&](std::size_t row, std::size_t col, std::size_t rows, std::size_t cols) {
+            matrix_view<T> const block = result.block(row, col, rows, cols);
+            if (f != nn::activation::none)
+                maps<T>::activate_backward_unchecked(f, output.block(row, col, rows, cols), block, block);
+        };
+        detail::tile_map const map = f == nn::activation::tanh   ? detail::tile_map::tanh_backward
+                                     : f == nn::activation::relu ? detail::tile_map::relu_backward
+                                                                 : detail::tile_map::none;
+        run(left, right, result, detail::start_from::zero, {}, detail::finishing{map, output, pass});
+    }
     /// result = f(input · weight + bias), the bias [m] added to each row.
     static void affine(matrix_view<T const> input, matrix_view<T const> weight, vector_view<T const> bias,
                        nn::activation f, matrix_view<T> result) {
         maps<T>::check_product(input, weight, result, "affine");
         require_size(bias, result.cols(), "the bias", "affine");
-        if (detail::few_columns<V>(input, weight)) {
-            detail::multiply_few_columns<V>(input, weight, result, detail::start_from::bias, bias);
-            finish(f, result);
-            return;
-        }
-        detail::product<V>(input, weight, result, detail::start_from::bias, bias).run([f](matrix_view<T> const& block) {
-            finish(f, block);
-        });
+        auto const pass = [&](std::size_t row, std::size_t col, std::size_t rows, std::size_t cols) {
+            matrix_view<T> const block = result.block(row, col, rows, cols);
+            if (f != nn::activation::none)
+                maps<T>::activate_unchecked(f, block, block);
+        };
+        detail::tile_map const map = f == nn::activation::relu ? detail::tile_map::relu : detail::tile_map::none;
+        run(input, weight, result, detail::start_from::bias, bias,
+            detail::finishing{map, matrix_view<T const>(), pass});
     }
 
 private:
     using V = lanes::widest<T>;
 
-    static void finish(nn::activation f, matrix_view<T> const& block) noexcept {
-        if (f != nn::activation::none)
-            maps<T>::activate_unchecked(f, block, block);
-    }
-
     static void multiply(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result,
                          detail::start_from start) noexcept {
-        // resultᵀ = rightᵀ leftᵀ where that gives longer rows, or rows that are contiguous.
+        if (better_turned(left, right, result))
+            turn(left, right, result, {});
+        auto const nothing = [](std::size_t, std::size_t, std::size_t, std::size_t) {};
+        run(left, right, result, start, {}, detail::finishing{detail::tile_map::none, matrix_view<T const>(), nothing});
+    }
+
+    /// Would resultᵀ = rightᵀ leftᵀ give longer rows, or rows that are contiguous?
+    static bool better_turned(matrix_view<T const> const& left, matrix_view<T const> const& right,
+                              matrix_view<T> const& result) noexcept {
         bool const narrow = result.cols() < lanes::width_of<V> && result.cols() < result.rows();
-        if ((narrow && left.row_stride() == 1) || (!result.row_contiguous() && result.row_stride() == 1) ||
-            (result.rows() == 1 && right.row_stride() == 1)) {
-            matrix_view<T const> const old_left = left;
-            left = nn::transposed(right);
-            right = nn::transposed(old_left);
-            result = nn::transposed(result);
+        return (narrow && left.row_stride() == 1) || (!result.row_contiguous() && result.row_stride() == 1) ||
+               (result.rows() == 1 && right.row_stride() == 1);
+    }
+    /// Turns the product; returns the transposed `other`.
+    static matrix_view<T const> turn(matrix_view<T const>& left, matrix_view<T const>& right, matrix_view<T>& result,
+                                     matrix_view<T const> const& other) noexcept {
+        matrix_view<T const> const old_left = left;
+        left = nn::transposed(right);
+        right = nn::transposed(old_left);
+        result = nn::transposed(result);
+        return nn::transposed(other);
+    }
+
+    template <class Finish>
+    static void run(matrix_view<T const> const& left, matrix_view<T const> const& right, matrix_view<T> const& result,
+                    detail::start_from start, vector_view<T const> const& bias, Finish const& finish) noexcept {
+        if (detail::few_columns<V>(left, right)) {
+            detail::multiply_few_columns<V>(left, right, result, start, bias);
+            finish.pass(0, 0, result.rows(), result.cols());
+        } else {
+            detail::product<V>(left, right, result, start, bias).run(finish);
         }
-        if (detail::few_columns<V>(left, right))
-            detail::multiply_few_columns<V>(left, right, result, start, {});
-        else
-            detail::product<V>(left, right, result, start).run([](matrix_view<T> const&) {});
     }
 };
 

@@ -42,7 +42,8 @@ public:
     }
 
     /// One update. A NaN in the gradient goes on into the parameter: check the norm first (clip_gradient_norm).
-    void step(std::span<T> parameters, std::span<T const> gradient) {
+    // Not inlined: between other code the compiler does not keep the constants in registers.
+    [[gnu::noinline]] void step(std::span<T> parameters, std::span<T const> gradient) {
         detail::require_step_sizes(parameters.size(), gradient.size(), first_moment_.size(), "adam::step");
         ++steps_;
         auto const t = static_cast<double>(steps_);
@@ -53,16 +54,21 @@ public:
         V const rate(static_cast<T>(options_.learning_rate / (1 - std::pow(options_.beta1, t))));
         V const root_scale(static_cast<T>(1 / std::sqrt(1 - std::pow(options_.beta2, t))));
         V const epsilon(static_cast<T>(options_.epsilon));
-        detail::for_each_pack<V>(parameters.size(), [&](std::size_t i, auto count) {
-            V const g = detail::load_pack<V>(gradient.data() + i, count);
-            V m = detail::load_pack<V>(first_moment_.data() + i, count);
-            V v = detail::load_pack<V>(second_moment_.data() + i, count);
-            V const p = detail::load_pack<V>(parameters.data() + i, count);
+        // Pointers of their own: a store to memory could change those in the members, for all that the compiler knows.
+        T const* const gradients = gradient.data();
+        T* const values = parameters.data();
+        T* const means = first_moment_.data();
+        T* const squares = second_moment_.data();
+        detail::for_each_pack<V>(parameters.size(), [=](std::size_t i, auto count) {
+            V const g = detail::load_pack<V>(gradients + i, count);
+            V m = detail::load_pack<V>(means + i, count);
+            V v = detail::load_pack<V>(squares + i, count);
+            V const p = detail::load_pack<V>(values + i, count);
             m = m + mean_rate * (g - m);
             v = decay * v + square_rate * (g * g);
-            detail::store_pack(m, first_moment_.data() + i, count);
-            detail::store_pack(v, second_moment_.data() + i, count);
-            detail::store_pack(V(p - rate * m / (lanes::sqrt(v) * root_scale + epsilon)), parameters.data() + i, count);
+            detail::store_pack(m, means + i, count);
+            detail::store_pack(v, squares + i, count);
+            detail::store_pack(V(p - rate * m / (lanes::sqrt(v) * root_scale + epsilon)), values + i, count);
         });
     }
 

@@ -27,6 +27,8 @@ enum class activation {
 ///   output f(x).
 /// - `column_sums(matrix, result)`: result[j] = Σ_i matrix(i, j).
 ///
+/// A backend may also have `product_backward(left, right, f, output, result)`, see nn::product_backward.
+///
 /// The scalar is float, double, or a number type with their arithmetic, such as gmac::counted.
 template <class B>
 concept backend =
@@ -40,5 +42,21 @@ concept backend =
         B::activate_backward(f, in, in, out);
         B::column_sums(in, vector_out);
     };
+
+/// result = (left · right) · f'(x), the latter element by element and computed from the output f(x), which has the shape of
+/// the result: the gradient that a layer passes on through the activation before it. By the backend's own
+/// `product_backward` if it has one, else its product and then its activate_backward.
+template <backend B>
+void product_backward(matrix_view<typename B::scalar const> left, matrix_view<typename B::scalar const> right,
+                      activation f, matrix_view<typename B::scalar const> output,
+                      matrix_view<typename B::scalar> result) {
+    if constexpr (requires { B::product_backward(left, right, f, output, result); }) {
+        B::product_backward(left, right, f, output, result);
+    } else {
+        B::product(left, right, result);
+        if (f != activation::none)
+            B::activate_backward(f, output, result, result);
+    }
+}
 
 } // namespace gmac::nn

@@ -316,8 +316,8 @@ private:
         add_gradient(value_, h, d_value, value_part(parameter_gradient), t);
 
         matrix_view<scalar> const d_hidden(t.hidden_gradient.data(), rows, options_.hidden);
-        Backend::product(d_value, transposed(value_.weight(value_part(parameters))), d_hidden);
-        Backend::activate_backward(activation::relu, h, d_hidden, d_hidden);
+        product_backward<Backend>(d_value, transposed(value_.weight(value_part(parameters))), activation::relu, h,
+                                  d_hidden);
         multiply_features(features, t, first, count);
         add_gradient(hidden_, matrix_view<scalar const>(t.product.data(), rows, inputs()), d_hidden,
                      hidden_part(parameter_gradient), t);

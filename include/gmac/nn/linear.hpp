@@ -105,8 +105,6 @@ public:
     void backward(std::span<scalar const> parameters, matrix_view<scalar const> input, tape& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> input_gradient) const {
-        require_parameters(parameters.size(), "linear::backward");
-        require_parameters(parameter_gradient.size(), "linear::backward");
         std::size_t const rows = input.rows();
         require_shape(input, rows, inputs_, "the input", "linear::backward");
         require_rows(rows, t.rows, "linear::backward");
@@ -117,12 +115,22 @@ public:
                                        output_gradient, delta);
             output_gradient = delta;
         }
-        Backend::product(transposed(input), output_gradient, weight(parameter_gradient));
-        Backend::column_sums(output_gradient, bias(parameter_gradient));
-        if (!input_gradient.empty()) {
-            require_shape(input_gradient, rows, inputs_, "the input gradient", "linear::backward");
-            Backend::product(output_gradient, transposed(weight(parameters)), input_gradient);
-        }
+        backward_affine(parameters, input, activation::none, output_gradient, parameter_gradient, input_gradient);
+    }
+
+    /// The backward pass of x W + b alone: `delta` [rows, outputs] is the gradient before the activation. If the input is
+    /// itself the output of an activation, `input_function`, then `input_gradient` is the gradient before that.
+    void backward_affine(std::span<scalar const> parameters, matrix_view<scalar const> input, activation input_function,
+                         matrix_view<scalar const> delta, std::span<scalar> parameter_gradient,
+                         matrix_view<scalar> input_gradient) const {
+        require_parameters(parameters.size(), "linear::backward");
+        require_parameters(parameter_gradient.size(), "linear::backward");
+        Backend::product(transposed(input), delta, weight(parameter_gradient));
+        Backend::column_sums(delta, bias(parameter_gradient));
+        if (input_gradient.empty())
+            return;
+        require_shape(input_gradient, input.rows(), inputs_, "the input gradient", "linear::backward");
+        product_backward<Backend>(delta, transposed(weight(parameters)), input_function, input, input_gradient);
     }
 
 private:

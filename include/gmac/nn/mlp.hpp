@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/buffer.hpp>
 #include <gmac/nn/linear.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <numbers>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace gmac::nn {
@@ -32,8 +36,8 @@ public:
     class tape {
         friend class mlp;
         std::size_t rows = 0;
-        std::vector<typename layer::tape> layers;
-        std::vector<buffer<scalar>> gradients; // of the output of each layer but the last
+        std::vector<buffer<scalar>> outputs;     // of each layer
+        std::array<buffer<scalar>, 2> gradients; // before the activation, of even and odd layers in turn
     };
 
     /// Throws gmac::error if there are fewer than two widths or one is zero.
@@ -80,21 +84,27 @@ public:
     [[nodiscard]] tape make_tape(std::size_t rows) const {
         tape t;
         t.rows = rows;
+        std::size_t widest = 0;
         for (layer const& l : layers_) {
-            t.layers.push_back(l.make_tape(rows));
-            t.gradients.emplace_back(rows * l.inputs());
+            t.outputs.emplace_back(rows * l.outputs());
+            widest = (std::max)(widest, l.outputs());
         }
+        for (buffer<scalar>& gradient : t.gradients)
+            gradient = buffer<scalar>(rows * widest);
         return t;
     }
 
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> input,
                                       tape& t) const {
         require_parameters(parameters.size(), "mlp::forward");
+        require_rows(input.rows(), t, "mlp::forward");
         std::size_t offset = 0;
         for (std::size_t i = 0; i < layers_.size(); ++i) {
-            std::size_t const count = layers_[i].parameter_count();
-            input = layers_[i].forward(parameters.subspan(offset, count), input, t.layers[i]);
-            offset += count;
+            layer const& l = layers_[i];
+            matrix_view<scalar> const output(t.outputs[i].data(), input.rows(), l.outputs());
+            l.apply(parameters.subspan(offset, l.parameter_count()), input, output);
+            input = output;
+            offset += l.parameter_count();
         }
         return input;
     }
@@ -105,20 +115,43 @@ public:
         require_parameters(parameters.size(), "mlp::backward");
         require_parameters(parameter_gradient.size(), "mlp::backward");
         std::size_t const rows = input.rows();
-        std::size_t offset = parameter_count_;
-        for (std::size_t i = layers_.size(); i-- > 0;) {
-            layer const& l = layers_[i];
-            offset -= l.parameter_count();
-            matrix_view<scalar const> const layer_input = i == 0 ? input : layers_[i - 1].output(t.layers[i - 1], rows);
-            matrix_view<scalar> const gradient =
-                i == 0 ? input_gradient : matrix_view<scalar>(t.gradients[i].data(), rows, l.inputs());
-            l.backward(parameters.subspan(offset, l.parameter_count()), layer_input, t.layers[i], output_gradient,
-                       parameter_gradient.subspan(offset, l.parameter_count()), gradient);
-            output_gradient = gradient;
+        require_rows(rows, t, "mlp::backward");
+        require_shape(input, rows, inputs(), "the input", "mlp::backward");
+        require_shape(output_gradient, rows, outputs(), "the output gradient", "mlp::backward");
+        std::size_t i = layers_.size() - 1;
+        if (activation const last = layers_[i].options().function; last != activation::none) {
+            Backend::activate_backward(last, output(t, i, rows), output_gradient, gradient(t, i, rows));
+            output_gradient = gradient(t, i, rows);
         }
+        // From here on the gradients are those before the activation.
+        std::size_t offset = parameter_count_;
+        for (; i > 0; --i) {
+            offset -= layers_[i].parameter_count();
+            backward_layer(i, offset, parameters, output(t, i - 1, rows), layers_[i - 1].options().function,
+                           output_gradient, parameter_gradient, gradient(t, i - 1, rows));
+            output_gradient = gradient(t, i - 1, rows);
+        }
+        backward_layer(0, 0, parameters, input, activation::none, output_gradient, parameter_gradient, input_gradient);
     }
 
 private:
+    [[nodiscard]] matrix_view<scalar const> output(tape const& t, std::size_t i, std::size_t rows) const noexcept {
+        return {t.outputs[i].data(), rows, layers_[i].outputs()};
+    }
+    [[nodiscard]] matrix_view<scalar> gradient(tape& t, std::size_t i, std::size_t rows) const noexcept {
+        return {t.gradients[i % 2].data(), rows, layers_[i].outputs()};
+    }
+    void backward_layer(std::size_t i, std::size_t offset, std::span<scalar const> parameters,
+                        matrix_view<scalar const> input, activation input_function, matrix_view<scalar const> delta,
+                        std::span<scalar> parameter_gradient, matrix_view<scalar> input_gradient) const {
+        std::size_t const count = layers_[i].parameter_count();
+        layers_[i].backward_affine(parameters.subspan(offset, count), input, input_function, delta,
+                                   parameter_gradient.subspan(offset, count), input_gradient);
+    }
+
+    static void require_rows(std::size_t rows, tape const& t, std::string_view where) {
+        require(rows <= t.rows, "{}: the input has {} rows, but the tape was made for {}", where, rows, t.rows);
+    }
     void require_parameters(std::size_t size, std::string_view where) const {
         require(size == parameter_count_, "{}: {} parameters given, but the network has {}", where, size,
                 parameter_count_);

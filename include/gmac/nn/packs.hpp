@@ -19,9 +19,10 @@ namespace gmac::nn::detail {
 /// at run time lives in memory.
 template <std::size_t Count, class F>
 [[gnu::always_inline]] inline void unroll(F&& f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
         (f(std::integral_constant<std::size_t, I>{}), ...);
-    }(std::make_index_sequence<Count>{});
+    }
+    (std::make_index_sequence<Count>{});
 }
 
 /// How many rows can be read in place, `width` elements from column `col` on. The last registers of a narrow row reach
