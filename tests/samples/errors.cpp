@@ -12,6 +12,7 @@
 #include <gmac/losses/huber_quantile.hpp>
 #include <gmac/losses/sample_energy.hpp>
 
+#include <fmt/format.h>
 #include <Eigen/Core>
 
 #include <algorithm>
@@ -116,10 +117,10 @@ TEST_CASE("Weights that are no distribution are refused") {
         plain p;
         p.weights[5] = -0.25;
         CHECK_THROWS_WITH(loss.value(head, p.output_view(), p.target_view()),
-                          name + ": a target weight of state 1 is not in [0, 1]");
+                          name + ": the target weight of state 1, particle 1 is -0.25, but must be in [0, 1]");
         p.weights[5] = not_a_number;
         CHECK_THROWS_WITH(loss.value(head, p.output_view(), p.target_view()),
-                          name + ": a target weight of state 1 is not in [0, 1]");
+                          name + ": the target weight of state 1, particle 1 is nan, but must be in [0, 1]");
         p.weights[5] = 0.3;
         CHECK_THROWS_WITH(loss.value(head, p.output_view(), p.target_view()),
                           says(name + ": the target weights of state 1 sum to 1.05, but must sum to 1"));
@@ -139,10 +140,9 @@ TEST_CASE("Fractions outside [0, 1] are refused by losses that look at them") {
     for (double bad : {-0.001, 1.001, not_a_number, std::numeric_limits<double>::infinity()}) {
         std::ranges::fill(p.fractions, 0.5);
         p.fractions[4] = bad;
-        CHECK_THROWS_WITH(losses::huber_quantile{}.value(head, outputs, p.target_view()),
-                          "huber_quantile: a quantile fraction of state 1 is not in [0, 1]");
-        CHECK_THROWS_WITH(losses::expectile{}.value(head, outputs, p.target_view()),
-                          "expectile: a quantile fraction of state 1 is not in [0, 1]");
+        auto const message = fmt::format(": the fraction of state 1, quantile 1 is {}, but must be in [0, 1]", bad);
+        CHECK_THROWS_WITH(losses::huber_quantile{}.value(head, outputs, p.target_view()), "huber_quantile" + message);
+        CHECK_THROWS_WITH(losses::expectile{}.value(head, outputs, p.target_view()), "expectile" + message);
         CHECK_NOTHROW(losses::sample_energy{}.value(head, outputs, p.target_view()));
     }
     p.fractions = {0.0, 1.0, 0.0, 1.0, 0.0, 1.0};
@@ -150,7 +150,7 @@ TEST_CASE("Fractions outside [0, 1] are refused by losses that look at them") {
     p.fractions[1] = 2.0;
     quantile_outputs<double> const shared{p.output_view(), {p.fractions.data(), 2, 3, 0, 1}};
     CHECK_THROWS_WITH(losses::huber_quantile{}.value(head, shared, p.target_view()),
-                      "huber_quantile: a quantile fraction of state 0 is not in [0, 1]");
+                      "huber_quantile: the fraction of state 0, quantile 1 is 2, but must be in [0, 1]");
 }
 
 TEST_CASE("One bad number is found wherever it stands in a row") {
@@ -162,17 +162,20 @@ TEST_CASE("One bad number is found wherever it stands in a row") {
         for (double bad : {-1e-6, 1.5, not_a_number}) {
             fractions[i] = static_cast<float>(bad);
             weights[i] = static_cast<float>(bad == 1.5 ? 2.5 : bad);
-            auto const state = std::to_string(i / n);
+            auto const at = [&](char const* unit, float value) {
+                return fmt::format("of state {}, {} {} is {}, but must be in [0, 1]", i / n, unit, i % n,
+                                   static_cast<double>(value));
+            };
             CHECK_THROWS_WITH(losses::huber_quantile{}.value(head,
                                                              quantile_outputs<float const>{values,
                                                                                            {fractions.data(), 2, n}},
                                                              targets::dirac_particles<float const>{values, {}}),
-                              "huber_quantile: a quantile fraction of state " + state + " is not in [0, 1]");
+                              "huber_quantile: the fraction " + at("quantile", fractions[i]));
             fractions[i] = 0.25f;
             CHECK_THROWS_WITH(losses::huber_quantile{}
                                   .value(head, quantile_outputs<float const>{values, {fractions.data(), 2, n}},
                                          targets::dirac_particles<float const>{values, {weights.data(), 2, n}}),
-                              "huber_quantile: a target weight of state " + state + " is not in [0, 1]");
+                              "huber_quantile: the target weight " + at("particle", weights[i]));
             weights[i] = 1.0f / 37.0f;
         }
 }

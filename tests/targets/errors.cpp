@@ -100,8 +100,10 @@ TEST_CASE("Shapes that do not match are named, both") {
           "sr_lambda: the matrix of target means is 7 x 5, but must be 8 x 5");
     auto source = s.known.gaussians();
     source.means = source.means.middle_rows(0, 8);
-    CHECK(s.sampled({.particles = 5}, s.known.view(), source, s.out()) ==
-          "sr_lambda: the matrix of means is 8 x 3, but must be 10 x 3");
+    CHECK(
+        s.sampled({.particles = 5}, s.known.view(), source, s.out()) ==
+        "sr_lambda: the matrix of means is 8 x 3, but must be 10 x 3: (T + 1) E = 10 states, and 0 final observations, "
+        "one for each truncated transition");
     source = s.known.gaussians();
     source.weights = source.weights.middle_cols(0, 2);
     CHECK(s.sampled({.particles = 5}, s.known.view(), source, s.out()) ==
@@ -115,7 +117,17 @@ TEST_CASE("Shapes that do not match are named, both") {
                                                          {s.known.means.data(), 10, 3},
                                                          {s.known.deviations.data(), 10, 3}};
               targets::sr_lambda{.particles = 5}(s.known.view(), few, s.streams, s.out());
-          }) == "sr_lambda: the matrix of means is 10 x 3, but must be 11 x 3");
+          }) ==
+          "sr_lambda: the matrix of means is 10 x 3, but must be 11 x 3: (T + 1) E = 10 states, and 1 final "
+          "observations, one for each truncated transition");
+    CHECK(message_of([&] {
+              targets::dirac_source<double> const few{{s.known.means.data(), 10, 3}, {}};
+              std::vector<double> points(8 * 5);
+              targets::sr_lambda{.particles = 5}(s.known.view(), few, s.streams,
+                                                 targets::dirac_particles<double>{{points.data(), 8, 5}, {}});
+          }) ==
+          "sr_lambda: the matrix of values is 10 x 3, but must be 11 x 3: (T + 1) E = 10 states, and 1 final "
+          "observations, one for each truncated transition");
     std::vector<double> advantages(8), few(7);
     CHECK(message_of([&] {
               targets::gae{}(s.known.view(), s.known.state_values(), std::vector<double>{}, advantages);

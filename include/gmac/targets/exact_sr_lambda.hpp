@@ -224,7 +224,7 @@ private:
                 "exact_sr_lambda: the targets have {} columns, but must have at least {}", targets.particles(), needed);
         detail::exact_pass<T, Source, Targets> pass(rollout, source, targets, discount, lambda,
                                                     kept_steps(rollout.steps()) * size, components);
-        detail::require_source(source, rollout.state_rows() + pass.truncations(), "exact_sr_lambda");
+        detail::require_source(source, rollout.state_rows(), pass.truncations(), "exact_sr_lambda");
         detail::require_apart(source, targets, "exact_sr_lambda");
         return pass;
     }

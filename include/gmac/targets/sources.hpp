@@ -71,21 +71,25 @@ template <class T>
     return source.values;
 }
 
-/// Throws gmac::error unless the parts have one shape with this many rows.
+/// Throws gmac::error unless the parts have one shape with a row for each state and final observation.
 template <class Source>
-void require_source(Source const& source, std::size_t rows, std::string_view where) {
+void require_source(Source const& source, std::size_t states, std::size_t finals, std::string_view where) {
     auto const& where_they_lie = locations(source);
     std::size_t const count = where_they_lie.cols();
+    std::size_t const rows = states + finals;
+    constexpr bool gaussian = requires { source.deviations; };
     require(count > 0, "{}: the value distributions have no components", where);
-    if constexpr (requires { source.deviations; }) {
-        require_shape(source.means, rows, count, "the matrix of means", where);
+    require(
+        where_they_lie.rows() == rows,
+        "{}: the matrix of {} is {} x {}, but must be {} x {}: (T + 1) E = {} states, and {} final observations, one "
+        "for each truncated transition",
+        where, gaussian ? "means" : "values", where_they_lie.rows(), count, rows, count, states, finals);
+    if constexpr (gaussian) {
         require_shape(source.deviations, rows, count, "the matrix of deviations", where);
         require_shape(source.weights, rows, count, "the matrix of weights", where);
-    } else {
-        require_shape(source.values, rows, count, "the matrix of values", where);
-        if constexpr (requires { source.weights; })
-            if (source.weights.data() != nullptr)
-                require_shape(source.weights, rows, count, "the matrix of weights", where);
+    } else if constexpr (requires { source.weights; }) {
+        if (source.weights.data() != nullptr)
+            require_shape(source.weights, rows, count, "the matrix of weights", where);
     }
 }
 

@@ -133,7 +133,7 @@ private:
                 targets.particles(), particles);
         require(!targets.weighted(), "sr_lambda: the targets have weights, but its particles are equally likely");
         detail::sr_pass<T, Source, Targets> pass(rollout, source, targets, discount, lambda, replacement);
-        detail::require_source(source, rollout.state_rows() + pass.truncations(), "sr_lambda");
+        detail::require_source(source, rollout.state_rows(), pass.truncations(), "sr_lambda");
         detail::require_apart(source, targets, "sr_lambda");
         return pass;
     }

@@ -74,13 +74,25 @@ template <class T>
     return result;
 }
 
+/// Names the element of a row that is not in [0, 1]. Apart from the check, which is in every call of a loss.
+template <class T>
+[[noreturn]] void fail_in_row(matrix_view<T const> const& matrix, std::size_t state, std::string_view what,
+                              std::string_view unit, std::string_view where) {
+    std::size_t j = 0;
+    while (j + 1 < matrix.cols() && matrix(state, j) >= T(0) && matrix(state, j) <= T(1))
+        ++j;
+    fail("{}: the {} of state {}, {} {} is {}, but must be in [0, 1]", where, what, state, unit, j,
+         static_cast<double>(matrix(state, j)));
+}
+
 /// Each row of weights is not negative and sums to one, as nearly as a mixture's weights must.
 template <class T>
 void require_weights(matrix_view<T const> const& weights, std::string_view where) {
     T const tolerance = static_cast<T>(std::same_as<T, float> ? 3.5e-4 : 1e-6);
     for (std::size_t i = 0; i < weights.rows(); ++i) {
         auto const [within, sum] = check_row(weights.row(i), 0.0, 2.0);
-        require(within, "{}: a target weight of state {} is not in [0, 1]", where, i);
+        if (!within) [[unlikely]]
+            fail_in_row(weights, i, "target weight", "particle", where);
         bool const whole = lanes::abs(T(sum - T(1))) <= tolerance;
         require(whole, "{}: the target weights of state {} sum to {}, but must sum to 1", where, i,
                 static_cast<double>(sum));
@@ -91,8 +103,8 @@ template <class T>
 void require_fractions(matrix_view<T const> const& fractions, std::string_view where) {
     std::size_t const rows = fractions.row_stride() == 0 ? 1 : fractions.rows();
     for (std::size_t i = 0; i < rows; ++i)
-        require(check_row(fractions.row(i), 0.0, 1.0).within, "{}: a quantile fraction of state {} is not in [0, 1]",
-                where, i);
+        if (!check_row(fractions.row(i), 0.0, 1.0).within) [[unlikely]]
+            fail_in_row(fractions, i, "fraction", "quantile", where);
 }
 
 /// The checks that all losses between samples share.
