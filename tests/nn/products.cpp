@@ -251,6 +251,11 @@ TEMPLATE_TEST_CASE("Shapes that do not fit and operands that overlap are refused
     CHECK_THROWS_WITH(TestType::product(view(0, 3, 3), view(10, 3, 3), view(0, 3, 3)),
                       "product: the result overlaps an operand in memory, which it must not");
     CHECK_THROWS_AS(TestType::product(view(0, 3, 3), view(10, 3, 3), view(17, 3, 3)), error);
+    CHECK_THROWS_WITH(TestType::product_backward(view(0, 3, 3), view(10, 3, 3), nn::activation::relu, view(20, 3, 3),
+                                                 view(20, 3, 3)),
+                      "product_backward: the result overlaps an operand in memory, which it must not");
+    CHECK_NOTHROW(TestType::product_backward(view(0, 3, 3), view(10, 3, 3), nn::activation::none, view(20, 3, 3),
+                                             view(20, 3, 3)));
 }
 
 TEST_CASE("Columns or rows of one matrix do not overlap", "[nn][overlap]") {

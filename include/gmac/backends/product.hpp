@@ -13,8 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
-#include <utility>
 
 /// The matrix product of backends::simd. Networks of reinforcement learning are small: a product of 256 x 64 x 64 takes
 /// ten microseconds, so packing both operands, as a library for large matrices does, is most of what can be saved.
@@ -24,45 +22,6 @@
 /// contiguous. Every element of the result is one chain of multiply-adds in the order of the inner index, whatever the
 /// tile: a row's result does not depend on the other rows of its batch. Nothing is allocated.
 namespace gmac::backends::detail {
-
-#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
-template <class T>
-struct four_of;
-template <>
-struct four_of<float> {
-    typedef float type __attribute__((vector_size(16)));
-};
-template <>
-struct four_of<double> {
-    typedef double type __attribute__((vector_size(32)));
-};
-
-/// The sum of all lanes in four chains, so that it does not wait for each addition in turn.
-template <class V>
-[[nodiscard]] inline lanes::scalar_of<V> sum_of_lanes(V const& value) noexcept {
-    using T = lanes::scalar_of<V>;
-    constexpr std::size_t width = lanes::width_of<V>;
-    if constexpr (width < 4) {
-        return lanes::sum_lanes<V>(value);
-    } else {
-        using four = typename four_of<T>::type;
-        alignas(64) std::array<T, width> lane;
-        value.store_aligned(lane.data());
-        four sums, next;
-        std::memcpy(&sums, lane.data(), sizeof(four));
-        for (std::size_t i = 4; i < width; i += 4) {
-            std::memcpy(&next, lane.data() + i, sizeof(four));
-            sums += next;
-        }
-        return (sums[0] + sums[2]) + (sums[1] + sums[3]);
-    }
-}
-#else
-template <class V>
-[[nodiscard]] inline lanes::scalar_of<V> sum_of_lanes(V const& value) noexcept {
-    return lanes::sum_lanes<V>(value);
-}
-#endif
 
 /// Copies a block of the right operand, of one panel's width at most, to rows of `panel_width`. The columns beyond the block,
 /// up to the next whole register, hold numbers that mean nothing.
@@ -314,50 +273,5 @@ private:
     start_from start_;
     vector_view<T const> bias_;
 };
-
-/// True if there are so few columns that a dot product of contiguous rows, a register of the inner index at a time, beats
-/// a tile whose registers stay mostly empty.
-template <class V>
-[[nodiscard]] inline bool few_columns(matrix_view<lanes::scalar_of<V> const> const& left,
-                                      matrix_view<lanes::scalar_of<V> const> const& right) noexcept {
-    return 4 * right.cols() <= lanes::width_of<V> && left.row_contiguous() && left.cols() >= lanes::width_of<V> &&
-           left.cols() <= 1024;
-}
-
-/// The product where few_columns holds. The order of the sums depends only on the inner size.
-template <class V>
-inline void multiply_few_columns(matrix_view<lanes::scalar_of<V> const> const& left,
-                                 matrix_view<lanes::scalar_of<V> const> const& right,
-                                 matrix_view<lanes::scalar_of<V>> const& result, start_from start,
-                                 vector_view<lanes::scalar_of<V> const> const& bias) noexcept {
-    using T = lanes::scalar_of<V>;
-    constexpr std::size_t width = lanes::width_of<V>;
-    alignas(64) std::array<T, 1024> column;
-    std::size_t const depth = left.cols();
-    for (std::size_t j = 0; j < right.cols(); ++j) {
-        T const* b = &right(0, j);
-        if (right.row_stride() != 1) {
-            for (std::size_t k = 0; k < depth; ++k)
-                column[k] = right(k, j);
-            b = column.data();
-        }
-        for (std::size_t i = 0; i < left.rows(); ++i) {
-            T const* const a = &left(i, 0);
-            V even(T(0)), odd(T(0));
-            std::size_t k = 0;
-            for (; k + 2 * width <= depth; k += 2 * width) {
-                even = xsimd::fma(V::load_unaligned(a + k), V::load_unaligned(b + k), even);
-                odd = xsimd::fma(V::load_unaligned(a + k + width), V::load_unaligned(b + k + width), odd);
-            }
-            for (; k < depth; k += width)
-                even = xsimd::fma(nn::detail::load_pack<V>(a + k, depth - k),
-                                  nn::detail::load_pack<V>(b + k, depth - k), even);
-            T const sum = sum_of_lanes(V(even + odd));
-            result(i, j) = start == start_from::zero     ? sum
-                           : start == start_from::result ? result(i, j) + sum
-                                                         : bias[j] + sum;
-        }
-    }
-}
 
 } // namespace gmac::backends::detail

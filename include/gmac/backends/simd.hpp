@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/backends/convolution.hpp>
+#include <gmac/backends/few_columns.hpp>
 #include <gmac/backends/maps.hpp>
 #include <gmac/backends/product.hpp>
 #include <gmac/core/lanes.hpp>
@@ -43,7 +44,8 @@ struct simd : maps<T> {
                                  matrix_view<T const> output, matrix_view<T> result) {
         maps<T>::check_product(left, right, result, "product_backward");
         require_shape(output, result.rows(), result.cols(), "the output", "product_backward");
-        nn::detail::require_no_overlap(result, output, "product_backward");
+        if (f != nn::activation::none) // else the output is no operand
+            nn::detail::require_no_overlap(result, output, "product_backward");
         if (better_turned(left, right, result))
             output = turn(left, right, result, output);
         auto const pass = [&](std::size_t row, std::size_t col, std::size_t rows, std::size_t cols) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/buffer.hpp>
+#include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/nn/optimizer.hpp>
 #include <gmac/nn/packs.hpp>
@@ -65,7 +66,7 @@ public:
             V v = detail::load_pack<V>(squares + i, count);
             V const p = detail::load_pack<V>(values + i, count);
             m = m + mean_rate * (g - m);
-            v = decay * v + square_rate * (g * g);
+            v = lanes::mul_add(square_rate, V(g * g), V(decay * v)); // by name: the same bits in every lane
             detail::store_pack(m, means + i, count);
             detail::store_pack(v, squares + i, count);
             detail::store_pack(V(p - rate * m / (lanes::sqrt(v) * root_scale + epsilon)), values + i, count);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/view.hpp>
+#include <gmac/nn/overlap.hpp>
 
 #include <concepts>
 #include <type_traits>
@@ -45,7 +46,8 @@ concept backend =
 
 /// result = (left · right) · f'(x), the latter element by element and computed from the output f(x), which has the shape of
 /// the result: the gradient that a layer passes on through the activation before it. By the backend's own
-/// `product_backward` if it has one, else its product and then its activate_backward.
+/// `product_backward` if it has one, else its product and then its activate_backward. The result must not overlap the
+/// operands; without an activation the output is none of them.
 template <backend B>
 void product_backward(matrix_view<typename B::scalar const> left, matrix_view<typename B::scalar const> right,
                       activation f, matrix_view<typename B::scalar const> output,
@@ -53,6 +55,8 @@ void product_backward(matrix_view<typename B::scalar const> left, matrix_view<ty
     if constexpr (requires { B::product_backward(left, right, f, output, result); }) {
         B::product_backward(left, right, f, output, result);
     } else {
+        if (f != activation::none)
+            detail::require_no_overlap(result, output, "product_backward");
         B::product(left, right, result);
         if (f != activation::none)
             B::activate_backward(f, output, result, result);

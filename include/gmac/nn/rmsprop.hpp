@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/buffer.hpp>
+#include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/nn/optimizer.hpp>
 #include <gmac/nn/packs.hpp>
@@ -49,7 +50,7 @@ public:
             V const g = detail::load_pack<V>(gradient.data() + i, count);
             V const p = detail::load_pack<V>(parameters.data() + i, count);
             V v = detail::load_pack<V>(mean_square_.data() + i, count);
-            v = decay * v + square_rate * (g * g);
+            v = lanes::mul_add(square_rate, V(g * g), V(decay * v)); // by name: the same bits in every lane
             detail::store_pack(v, mean_square_.data() + i, count);
             detail::store_pack(V(p - rate * g / (lanes::sqrt(v) + epsilon)), parameters.data() + i, count);
         });
