@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-bench-report <bench.json> <folder>: a Markdown table and a picture from the output of gmac-bench.
+#include "train/output/gnuplot.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -90,9 +92,11 @@ void write_table(std::vector<line> const& lines, std::filesystem::path const& pa
         throw std::runtime_error(fmt::format("{} cannot be written", path.string()));
 }
 
-/// Time a state over N for the losses between samples, on logarithmic axes, from names like "loss/N64_m64/float".
-void write_plot(std::vector<line> const& lines, std::filesystem::path const& folder) {
-    std::map<std::string, std::vector<std::pair<int, double>>> curves;
+/// Time a state over N for the losses between samples, on logarithmic axes, from names like "loss/N64_m64/float". Without
+/// gnuplot there is no picture.
+void write_plot(std::vector<line> const& lines, std::filesystem::path const& stem) {
+    namespace gnuplot = gmac::examples::train::gnuplot;
+    std::map<std::string, std::array<std::vector<double>, 2>> curves; // N, and the times
     for (line const& l : lines) {
         auto const size = l.name.find("/N");
         auto const time = l.find("ns_per_state");
@@ -101,27 +105,27 @@ void write_plot(std::vector<line> const& lines, std::filesystem::path const& fol
         std::string loss = l.name.substr(0, size) + l.name.substr(l.name.rfind('/'));
         for (char& c : loss)
             c = c == '_' || c == '/' ? ' ' : c;
-        curves[loss].emplace_back(std::atoi(l.name.c_str() + size + 2), *time);
+        curves[loss][0].push_back(std::atof(l.name.c_str() + size + 2));
+        curves[loss][1].push_back(*time);
     }
-    auto const script = folder / "sizes.gp";
-    std::ofstream out(script);
-    out << "set terminal svg size 720,440 font 'sans,12'\nset output '" << (folder / "sizes.svg").string() << "'\n"
-        << "set logscale xy\nset xlabel 'predicted samples N = target particles m'\n"
-        << "set ylabel 'ns a state, value and gradient'\nset key left top\nset grid\nplot ";
-    char const* separator = "";
+    gnuplot::picture picture{"", std::string(gnuplot::style)};
+    picture.plot +=
+        "set logscale xy\nset xlabel 'predicted samples N = target particles m'\n"
+        "set ylabel 'ns a state, value and gradient'\nset key left top\nplot ";
+    std::size_t count = 0;
     for (auto const& [loss, points] : curves) {
-        out << separator << "'-' with linespoints title '" << loss << "'";
-        separator = ", ";
+        picture.data += gnuplot::data_block(fmt::format("curve{}", count), points);
+        picture.plot += fmt::format("{}$curve{} with linespoints linewidth 3 pointtype 7 linecolor rgb '{}' title {}",
+                                    count == 0 ? "" : ", ", count, gnuplot::colours[count % gnuplot::colours.size()],
+                                    gnuplot::literal(loss));
+        ++count;
     }
-    out << '\n';
-    for (auto const& [loss, points] : curves) {
-        for (auto const& [n, time] : points)
-            out << n << ' ' << time << '\n';
-        out << "e\n";
+    try {
+        gmac::require(count > 0, "no picture was drawn: there are no sizes");
+        gnuplot::draw(stem, picture);
+    } catch (gmac::error const& problem) {
+        fmt::print(stderr, "{}\n", problem.what());
     }
-    out.close();
-    if (curves.empty() || std::system(fmt::format("gnuplot '{}'", script.string()).c_str()) != 0)
-        fmt::print(stderr, "no picture: there were no sizes to draw, or gnuplot is missing\n");
 }
 
 } // namespace
@@ -136,7 +140,7 @@ int main(int argument_count, char** arguments) {
         std::filesystem::path const folder = arguments[2];
         std::filesystem::create_directories(folder);
         write_table(lines, folder / "table.md");
-        write_plot(lines, folder);
+        write_plot(lines, folder / "sizes");
         fmt::print("{} kernels: {} and {}\n", lines.size(), (folder / "table.md").string(),
                    (folder / "sizes.svg").string());
     } catch (std::exception const& error) {
