@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <span>
 
 /// Five fields in a row. On each one may take 0.3 and leave, or go on; who goes on from the last one gets 2 or loses 1,
@@ -57,7 +58,11 @@ void print_values(agent_type const& agent, double discount) {
                    head_type::quantile(expected, fraction), shrink * prize);
 }
 
-int main() {
+int main(int argc, char** argv) {
+    if (argc > 1) {
+        fmt::print(stderr, "gmac-extension takes no arguments, but got {}\n", argv[1]);
+        return 1;
+    }
     gmac::vector_environment<gamble> worlds(32, /*seed*/ 1);
     gmac::agent_options options{.steps = 32, .minibatch = 256, .epochs = 4, .learning_rate = 2e-3};
     options.hidden = {32, 32};

@@ -2,6 +2,8 @@
 #include "experiment.hpp"
 #include "pictures.hpp"
 
+#include "train/option_checks.hpp"
+
 #include <gmac/core/error.hpp>
 #include <gmac/distributions/energy.hpp>
 #include <gmac/version.hpp>
@@ -19,6 +21,7 @@
 namespace {
 
 namespace five_state = gmac::examples::five_state;
+using gmac::examples::train::refuse_negative;
 
 struct request {
     five_state::options options;
@@ -35,9 +38,13 @@ void describe(CLI::App& app, request& asked) {
         "folder for the pictures (PNG and SVG); runs/five-state unless --json is given, which draws none by itself");
     app.add_flag("--json", asked.json,
                  "prints a JSON array with an object for each chain and method, and nothing else");
-    app.add_option("--seed", options.seed, "of the episodes and of what the tables start from")->capture_default_str();
-    app.add_option("--steps", options.steps, "steps of the optimiser")->capture_default_str();
-    app.add_option("--episodes", options.episodes, "new episodes for each step")->capture_default_str();
+    app.add_option("--seed", options.seed, "of the episodes and of what the tables start from")
+        ->capture_default_str()
+        ->check(refuse_negative);
+    app.add_option("--steps", options.steps, "steps of the optimiser")->capture_default_str()->check(refuse_negative);
+    app.add_option("--episodes", options.episodes, "new episodes for each step")
+        ->capture_default_str()
+        ->check(refuse_negative);
     app.add_option("--learning-rate", options.learning_rate, "of Adam at the start; falls linearly to 0")
         ->capture_default_str();
     app.add_option(

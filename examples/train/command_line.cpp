@@ -2,6 +2,7 @@
 #include "command_line.hpp"
 
 #include "environments.hpp"
+#include "option_checks.hpp"
 #include "trainer.hpp"
 
 #include <gmac/core/error.hpp>
@@ -11,6 +12,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <concepts>
 #include <map>
 #include <optional>
@@ -56,14 +58,6 @@ template <class Enum>
         return {{"adam", optimiser_kind::adam}, {"rmsprop", optimiser_kind::rmsprop}};
     else
         return {{"tanh", nn::activation::tanh}, {"relu", nn::activation::relu}};
-}
-
-/// CLI11 takes -1 for the largest number of an unsigned type.
-[[nodiscard]] std::string refuse_negative(std::string const& text) {
-    return text.starts_with('-') ? fmt::format("{} is negative, but must be at least 0", text) : std::string();
-}
-[[nodiscard]] std::string refuse_zero(std::string const& text) {
-    return text.find_first_not_of('0') == std::string::npos ? "it is 0, but must be at least 1" : refuse_negative(text);
 }
 
 /// The number of a named value, in which form CLI11 reads an enumeration.
@@ -213,6 +207,12 @@ command_line parse(int argc, char const* const* argv) {
                                      std::pair("quantile-embedding", asked.settings.quantile_embedding),
                                      std::pair("quantile-hidden", asked.settings.quantile_hidden)})
         require(size > 0, "--{} is 0, but must be at least 1", name);
+    for (auto const& [name, value] : {std::pair("variance-scale", asked.settings.variance_scale),
+                                      std::pair("initial-deviation", asked.settings.initial_deviation)})
+        require(value > 0.0 && std::isfinite(value), "--{} is {}, but must be positive and finite", name, value);
+    for (auto const& [name, value] : {std::pair("variance-floor", asked.settings.variance_floor),
+                                      std::pair("deviation-floor", asked.settings.deviation_floor)})
+        require(value >= 0.0 && std::isfinite(value), "--{} is {}, but must be finite and not negative", name, value);
     validate(asked.settings.agent);
     if (is_atari(asked.settings.environment))
         asked.settings.rom = find_game_rom(asked.settings.environment, asked.settings.rom, roms);

@@ -8,6 +8,7 @@
 #include "stored_run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -19,14 +20,30 @@ namespace gmac::examples::train {
 
 namespace {
 
+/// Says that changes of config.json since it was written do nothing.
+void tell_of_edits(request const& asked, nlohmann::json const& stored, nlohmann::json const& file) {
+    std::vector<std::string> names;
+    for (auto const& change : nlohmann::json::diff(stored, file)) {
+        std::string const name = change.at("path").get<std::string>().erase(0, 1);
+        bool const given = (name == "frames" && asked.frames) || (name == "rom" && !asked.rom.empty());
+        if (!given)
+            names.push_back(name);
+    }
+    if (!names.empty())
+        fmt::print("{} differs from the checkpoint in {}: the run goes on with the checkpoint's settings\n",
+                   (asked.resume / "config.json").string(), fmt::join(names, ", "));
+}
+
 /// A resumed run has the settings that its checkpoint holds, with more frames if they were asked for.
 request with_settings(request asked) {
     if (asked.resume.empty())
         return asked;
     auto const file = asked.resume / "checkpoint.safetensors";
     // The folder is looked at first: its errors are the clearer ones.
-    static_cast<void>(run_folder::resume(asked.resume));
-    asked.settings = settings_of(read_checkpoint(file), file);
+    auto const edited = run_folder::resume(asked.resume).read_config();
+    checkpoint const stored = read_checkpoint(file);
+    asked.settings = settings_of(stored, file);
+    tell_of_edits(asked, nlohmann::json::parse(stored.metadata.at("settings")), edited);
     if (asked.frames)
         asked.settings.frames = *asked.frames;
     if (!asked.rom.empty())
@@ -161,9 +178,9 @@ void session::finish() {
     if (asked_.evaluation_episodes > 0)
         summary["evaluation"] = evaluate();
     folder_.finish(summary);
-    if (asked_.pictures)
-        draw();
-    fmt::print("metrics, checkpoint and pictures are in {}\n", folder_.path().string());
+    bool const drawn = asked_.pictures && draw();
+    fmt::print("metrics{} in {}\n", drawn ? ", checkpoint and pictures are" : " and checkpoint are",
+               folder_.path().string());
 }
 
 nlohmann::ordered_json session::evaluate() {
@@ -183,15 +200,17 @@ nlohmann::ordered_json session::evaluate() {
     return {{"episodes", returns.size()}, {"mean", average}, {"median", median}, {"returns", returns}};
 }
 
-void session::draw() {
+bool session::draw() {
     auto const& settings = asked_.settings;
     std::string const title = fmt::format("{} on {}, seed {}", settings.algorithm, settings.environment, settings.seed);
     try {
         draw_learning_curve(title);
         draw_value_densities(title);
+        return true;
     } catch (error const& problem) {
         // The run is done and on the disk: a missing gnuplot takes nothing away from it.
         fmt::print("no pictures: {}\n", problem.what());
+        return false;
     }
 }
 

@@ -38,7 +38,7 @@ private:
     [[nodiscard]] std::string status(update_report const& update) const;
     void finish();
     [[nodiscard]] nlohmann::ordered_json evaluate();
-    void draw();
+    bool draw();
     void draw_learning_curve(std::string const& title);
     void draw_value_densities(std::string const& title);
     [[nodiscard]] double seconds() const;

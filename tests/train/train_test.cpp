@@ -9,6 +9,7 @@
 #include "support/program.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -123,6 +125,16 @@ TEST_CASE("what is wrong is said, with what would be right") {
     auto const frames = train("--env classic/cart_pole --frames 0");
     CHECK(frames.status == 1);
     CHECK(frames.says("--frames is 0, but must be at least 1"));
+    for (auto const& [real, message] :
+         {std::pair("variance-scale 0", "variance-scale is 0, but must be positive and finite"),
+          std::pair("initial-deviation nan", "initial-deviation is nan, but must be positive and finite"),
+          std::pair("variance-floor inf", "variance-floor is inf, but must be finite and not negative"),
+          std::pair("deviation-floor=-1", "deviation-floor is -1, but must be finite and not negative")}) {
+        auto const bad = train(fmt::format("--env classic/pendulum --frames 256 --out {} --{}", folder / "bad", real));
+        CHECK(bad.status == 1);
+        CHECK(bad.says(fmt::format("--{}", message)));
+        CHECK_FALSE(fs::exists(folder.path / "bad"));
+    }
     auto const name = train("--env classic/cart_pole --activation relo");
     CHECK(name.status != 0);
     CHECK(name.says("--activation: unknown name \"relo\"; known are relu, tanh"));
@@ -195,6 +207,29 @@ TEST_CASE("a run leaves its files, and is replaced only on demand") {
     auto const other = train(fmt::format("--resume {} --frames 4096 --epochs 3", folder / "run"));
     CHECK(other.status == 1);
     CHECK(other.says("--epochs does not go with it"));
+}
+
+TEST_CASE("what was edited in config.json is told, since a resumed run has the settings of its checkpoint") {
+    scratch folder;
+    auto const path = folder.path / "run" / "config.json";
+    REQUIRE(train(fmt::format("--env classic/cart_pole --frames 512 --out {}{}", folder / "run", quiet)).status == 0);
+    auto const untouched = train(fmt::format("--resume {} --frames 1024{}", folder / "run", quiet));
+    CHECK(untouched.status == 0);
+    CHECK_FALSE(untouched.says("differs"));
+    CHECK(untouched.says("\nmetrics and checkpoint are in "));
+    std::ifstream file(path);
+    auto config = nlohmann::json::parse(file); // sorted, which is no difference
+    auto const before = config;
+    config["learning-rate"] = 0.5;
+    config["frames"] = 1536;
+    std::ofstream(path) << config;
+    auto const edited = train(fmt::format("--resume {} --frames 2048{}", folder / "run", quiet));
+    CHECK(edited.status == 0);
+    CHECK(
+        edited.says("config.json differs from the checkpoint in learning-rate: the run goes on with the checkpoint's "
+                    "settings\n"));
+    std::ifstream again(path);
+    CHECK(nlohmann::json::parse(again)["learning-rate"] == before["learning-rate"]);
 }
 
 TEST_CASE("a configuration file stands for options") {

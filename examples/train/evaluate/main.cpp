@@ -2,6 +2,8 @@
 // gmac-evaluate: how well trained agents do, with intervals, as JSON and as a table.
 #include "report.hpp"
 
+#include "train/option_checks.hpp"
+
 #include <gmac/backends/tbb.hpp>
 
 #include <fmt/format.h>
@@ -29,17 +31,18 @@ void add_options(CLI::App& app, options& chosen) {
     app.add_option("runs", chosen.runs, "folders of runs of gmac-train, or checkpoints")->required();
     app.add_option("--episodes", chosen.episodes, "played of each run, each in an environment of its own")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->check(train::refuse_zero);
     app.add_option("--seed", chosen.seed, "of the environments and of the resamples; take one not used in training")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->check(train::refuse_negative);
     app.add_option("--level", chosen.bootstrap.level, "coverage of the bootstrap intervals, between 0 and 1")
         ->capture_default_str();
     app.add_option("--resamples", chosen.bootstrap.resamples, "of the bootstrap")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->check(train::refuse_zero);
     app.add_option("--threads", chosen.threads, "the numbers do not depend on it")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->check(train::refuse_zero);
     app.add_option("--out", chosen.out, "file for the JSON; a table is printed then instead of it");
 }
 
