@@ -70,14 +70,16 @@ struct tile_operands {
     }
 };
 
+/// `y` is null where the map asks for no output.
 template <tile_map Map, class V>
-[[nodiscard, gnu::always_inline]] inline V mapped(V const& sum, lanes::scalar_of<V> const* y) noexcept {
+[[nodiscard, gnu::always_inline]] inline V mapped(V const& sum, lanes::scalar_of<V> const* y,
+                                                  std::ptrdiff_t at) noexcept {
     if constexpr (Map == tile_map::relu)
         return relu_map::forward(sum);
     else if constexpr (Map == tile_map::relu_backward)
-        return relu_map::backward(V::load_unaligned(y), sum);
+        return relu_map::backward(V::load_unaligned(y + at), sum);
     else if constexpr (Map == tile_map::tanh_backward)
-        return tanh_map::backward(V::load_unaligned(y), sum);
+        return tanh_map::backward(V::load_unaligned(y + at), sum);
     else
         return sum;
 }
@@ -121,7 +123,7 @@ template <tile_map Map, class V, std::size_t Height, std::size_t Registers>
     unroll<Height>([&](auto i) __attribute__((always_inline)) {
         unroll<Registers>([&](auto j) __attribute__((always_inline)) {
             constexpr std::ptrdiff_t at = std::ptrdiff_t(j) * width;
-            mapped<Map>(sums[i][j], y + at).store_unaligned(c + at);
+            mapped<Map>(sums[i][j], y, at).store_unaligned(c + at);
         });
         c += o.c_row;
         y += o.y_row;
