@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-ale-densities: a state of an Atari game beside what several runs made of its value as they were trained.
 #include "atari_densities.hpp"
+#include "option_checks.hpp"
 
 #include <gmac/backends/tbb.hpp>
 
@@ -29,8 +30,9 @@ int run(int argc, char** argv) {
     app.add_option("runs", folders, "folders of gmac-train on one game, such as those of iqac, iqac_e and gmac")
         ->required();
     app.add_option("--step", step, "of the state, in a game that the last run's latest agent plays")
-        ->capture_default_str();
-    app.add_option("--seed", seed, "of this game")->capture_default_str();
+        ->capture_default_str()
+        ->check(train::refuse_negative);
+    app.add_option("--seed", seed, "of this game")->capture_default_str()->check(train::refuse_negative);
     app.add_option("--out", out, "picture without its ending: .png and .svg are written")->capture_default_str();
     try {
         app.parse(argc, argv);

@@ -99,6 +99,9 @@ TEST_CASE("what cannot be looked at is said", "[film]") {
     says(checkpoint("other"), "has no settings, so gmac-train did not write it");
 
     train(folder, "hopper", "--env bullet/hopper");
+    auto const negative = play(checkpoint("hopper") + " --steps=-1");
+    CHECK(negative.status != 0);
+    CHECK(negative.says("--steps: -1 is negative, but must be at least 0"));
     auto const file = folder / "hopper" / "checkpoint.safetensors";
     auto stored = gmac::read_checkpoint(file);
     auto& settings = stored.metadata["settings"];

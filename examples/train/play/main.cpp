@@ -2,6 +2,7 @@
 // gmac-play: a film of a trained robot, or the trace of one that repeats recorded actions.
 #include "replay.hpp"
 #include "show.hpp"
+#include "train/option_checks.hpp"
 
 #include <gmac/core/error.hpp>
 
@@ -21,11 +22,14 @@ void add_show_options(CLI::App& app, train::show_options& chosen) {
                    "actions is drawn beside the predicted distribution of the return")
         ->group(group);
     app.add_option("--out", chosen.out, "the animated GIF; by default play.gif beside the checkpoint")->group(group);
-    app.add_option("--seed", chosen.seed, "of the episode")->capture_default_str()->group(group);
-    app.add_option("--steps", chosen.steps, "steps of 0.0165 s at most")->capture_default_str()->group(group);
-    app.add_option("--every", chosen.every, "steps from one frame to the next")->capture_default_str()->group(group);
-    app.add_option("--width", chosen.width, "of the film, in pixels")->capture_default_str()->group(group);
-    app.add_option("--height", chosen.height, "of the film, in pixels")->capture_default_str()->group(group);
+    auto const add_count = [&](char const* name, auto& count, char const* help) {
+        app.add_option(name, count, help)->capture_default_str()->check(train::refuse_negative)->group(group);
+    };
+    add_count("--seed", chosen.seed, "of the episode");
+    add_count("--steps", chosen.steps, "steps of 0.0165 s at most");
+    add_count("--every", chosen.every, "steps from one frame to the next");
+    add_count("--width", chosen.width, "of the film, in pixels");
+    add_count("--height", chosen.height, "of the film, in pixels");
 }
 
 void add_replay_options(CLI::App& app, train::replay_options& chosen) {
