@@ -101,7 +101,7 @@ struct characteristic_sums {
         std::array<V, K> spreads;
         for (std::size_t i = 0; i < K; ++i) {
             spreads[i] = kernels::doubled_variance(mixture.deviations[i]);
-            frame.add_component(mixture.means[i], spreads[i]);
+            frame.narrowest = lanes::at_most(frame.narrowest, spreads[i]);
         }
         std::size_t const limit = target_term ? most_terms : most_terms_of_cross;
         target_waves<V> waves(target_states);
@@ -109,10 +109,13 @@ struct characteristic_sums {
         for (std::size_t start = 0; start < target_states.particles(); start += tile_size) {
             target_states.load(start, tile);
             waves.add(target_states, start, tile, frame);
-            frame.choose_period(); // it only grows
+            frame.bound_period(mixture.means, spreads);
             if (waves.scattered() || !ends_by(limit, frame))
                 return;
         }
+        frame.choose_period(mixture.means, spreads, waves);
+        if (!ends_by(limit, frame))
+            return;
         std::array<component_series<V>, K> components;
         for (std::size_t i = 0; i < K; ++i)
             components[i].wave = frame.wave(mixture.means[i], spreads[i]);

@@ -51,6 +51,17 @@ public:
             narrowest_ = frame.narrowest_particle;
     }
 
+    /// Of all particles, if each is as wide as twice its spread times `tilt`.
+    [[nodiscard]] V width(V const& tilt) const noexcept {
+        V low = lanes::constant<V>(std::numeric_limits<double>::infinity()), high = -low;
+        for (std::size_t j = 0; j < sums_.count; ++j) {
+            V const mean = sums_.waves[j].real, side = tilt * sums_.waves[j].imaginary;
+            low = lanes::at_most(low, V(mean - side));
+            high = lanes::at_least(high, V(mean + side));
+        }
+        return high - low;
+    }
+
     /// Are there points at several places?
     [[nodiscard]] bool scattered() const noexcept { return lanes::any(first_point_ < last_point_); }
 

@@ -7,6 +7,7 @@
 #include <gmac/losses/detail/damped_waves.hpp>
 #include <gmac/losses/detail/target_block.hpp>
 
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <numbers>
@@ -16,21 +17,13 @@ namespace gmac::losses::detail {
 /// Where particles and components lie; spread = 2 σ².
 template <class V>
 struct wave_frame {
-    V lowest = lanes::constant<V>(std::numeric_limits<double>::infinity()); ///< of all means
+    V lowest = lanes::constant<V>(std::numeric_limits<double>::infinity()); ///< of the particles' means
     V highest = -lowest;
-    V widest = lanes::constant<V>(0.0), narrowest = lowest; ///< of the components
-    V widest_particle = widest, narrowest_particle = lowest;
-    V finite = widest;                     ///< 0, or NaN if a component's mean is not finite
-    V centre = widest;                     ///< of the particles: where waves fall short of nothing
-    V period = lowest, frequency = widest; ///< P and π / P
+    V narrowest = lowest; ///< of the components
+    V widest_particle = lanes::constant<V>(0.0), narrowest_particle = lowest;
+    V centre = widest_particle;                     ///< of the particles: where waves fall short of nothing
+    V period = widest_particle, frequency = period; ///< P and π / P
 
-    void add_component(V const& mean, V const& spread) noexcept {
-        lowest = lanes::at_most(lowest, mean);
-        highest = lanes::at_least(highest, mean);
-        widest = lanes::at_least(widest, spread);
-        narrowest = lanes::at_most(narrowest, spread);
-        finite = lanes::mul_add(mean, lanes::constant<V>(0.0), finite);
-    }
     void add_particles(particle_tile<V> const& tile) noexcept {
         for (std::size_t j = 0; j < tile.size; ++j) {
             lowest = lanes::at_most(lowest, tile.means[j]);
@@ -39,12 +32,20 @@ struct wave_frame {
             narrowest_particle = lanes::at_most(narrowest_particle, tile.spreads[j]);
         }
     }
-    /// The wave turns back at P, where erfc((P − |d|) / √(2 (σ² + τ²))) is less than 1e-6.
-    void choose_period() noexcept {
-        V const spread = widest_particle + lanes::at_least(widest, widest_particle);
-        period = (highest - lowest) + lanes::constant<V>(3.5) * lanes::sqrt(spread) +
-                 lanes::mul_add(centre, lanes::constant<V>(0.0), finite);
-        frequency = lanes::constant<V>(std::numbers::pi) / period;
+    /// After some particles: what P is at least.
+    template <std::size_t K>
+    void bound_period(std::array<V, K> const& means, std::array<V, K> const& spreads) noexcept {
+        V const tails = tail() * lanes::sqrt(V(narrowest_particle + narrowest_particle));
+        set_period(V(highest - lowest + tails), means, spreads, narrowest_particle);
+    }
+    /// After all particles: P is such that erfc((P − |d|) / √(2 (σ² + τ²))) is less than 1e-6 for all pairs whose distance
+    /// is wanted. Among particles by √(s + t) ≤ (s + t) / 2 c + c / 2, where c = √(2 × the widest).
+    template <std::size_t K, class Waves>
+    void choose_period(std::array<V, K> const& means, std::array<V, K> const& spreads, Waves const& waves) noexcept {
+        V const half_tail = lanes::constant<V>(0.5) * tail();
+        V const c = lanes::sqrt(V(widest_particle + widest_particle));
+        V const width = waves.width(V(half_tail / lanes::at_least(c, lanes::constant<V>(1e-18))));
+        set_period(lanes::mul_add(half_tail, c, width), means, spreads, widest_particle);
     }
     /// a of the wave of a Gaussian.
     [[nodiscard]] V damping(V const& spread) const noexcept {
@@ -61,6 +62,23 @@ struct wave_frame {
     }
     [[nodiscard]] damped_wave<V> wave(V const& mean, V const& spread) const noexcept {
         return damped_wave<V>::first(V(mean - centre) * frequency, damping(spread));
+    }
+
+private:
+    [[nodiscard]] static V tail() noexcept { return lanes::constant<V>(3.5); }
+    /// The width of the particles and, if all are so wide as `particle`, what each component needs.
+    template <std::size_t K>
+    void set_period(V const& width, std::array<V, K> const& means, std::array<V, K> const& spreads,
+                    V const& particle) noexcept {
+        period = width;
+        for (std::size_t i = 0; i < K; ++i) {
+            V const farthest = lanes::at_least(V(highest - means[i]), V(means[i] - lowest));
+            period = lanes::at_least(period, lanes::mul_add(tail(), lanes::sqrt(V(spreads[i] + particle)), farthest));
+        }
+        for (V const& mean : means)
+            period = lanes::mul_add(mean, lanes::constant<V>(0.0), period); // NaN if one is not finite
+        period = lanes::mul_add(centre, lanes::constant<V>(0.0), period);
+        frequency = lanes::constant<V>(std::numbers::pi) / period;
     }
 };
 
