@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp, log, log1p, erf and their relations over every lane type, against the standard library in twice the precision.
 #include <gmac/core/counted.hpp>
+#include <gmac/core/erf_table.hpp>
 #include <gmac/core/pack.hpp>
 #include <gmac/core/special.hpp>
 
@@ -156,6 +157,43 @@ double largest_ierfc_error() {
     return largest;
 }
 
+/// The largest errors of erf_by_table: of erf(z) and exp(−z²) in absolute terms, and of erf(z) in relative terms near 0.
+template <class V>
+void check_erf_table() {
+    double erf_error = 0.0, exponential_error = 0.0, relative_error = 0.0;
+    for (double start = 0.0; start < 20.0; start += 0x1p-11) {
+        auto const x = static_cast<float>(start);
+        for (float const sign : {1.0F, -1.0F}) {
+            auto const found = lanes::erf_by_table(V(sign * x));
+            double const erf = static_cast<double>(lanes::sum_lanes(found.erf, 1));
+            double const exponential = static_cast<double>(lanes::sum_lanes(found.slope, 1)) * 3.2;
+            double const z = static_cast<double>(sign * x) * lanes::erf_step;
+            erf_error = std::max(erf_error, std::abs(erf - std::erf(z)));
+            exponential_error = std::max(exponential_error, std::abs(exponential - std::exp(-z * z)));
+            if (x > 0 && x < 0.5F)
+                relative_error = std::max(relative_error, std::abs(erf / std::erf(z) - 1.0));
+        }
+    }
+    // The docstring states these bounds.
+    CHECK(erf_error < 1.2e-7);
+    CHECK(exponential_error < 1.4e-7);
+    CHECK(relative_error < 1.2e-7);
+
+    auto const check_end = [](float x, float erf) {
+        auto const found = lanes::erf_by_table(V(x));
+        CHECK(lanes::sum_lanes(found.erf, 1) == erf);
+        CHECK(lanes::sum_lanes(found.slope, 1) == 0.0F);
+    };
+    using limits = std::numeric_limits<float>;
+    for (float const x : {14.51F, 15.0F, 100.0F, limits::max(), limits::infinity()}) {
+        check_end(x, 1.0F);
+        check_end(-x, -1.0F);
+    }
+    auto const nothing = lanes::erf_by_table(V(limits::quiet_NaN()));
+    CHECK(std::isnan(lanes::sum_lanes(nothing.erf, 1)));
+    CHECK(std::isnan(lanes::sum_lanes(nothing.slope, 1)));
+}
+
 /// The last unit in which two results of different lane types may differ.
 template <class V>
 void check_agreement_with_scalars() {
@@ -195,6 +233,12 @@ TEST_CASE("the special functions are exact to about one unit in the last place",
     SECTION("lanes of double") {
         check_accuracy<lanes::widest<double>>();
     }
+}
+
+TEST_CASE("erf and its slope from a table are exact to about one unit in the last place of 1", "[mixture]") {
+    check_erf_table<float>();
+    if constexpr (lanes::looks_up_sixteen<lanes::widest<float>>)
+        check_erf_table<lanes::widest<float>>();
 }
 
 TEST_CASE("the integral of erfc is exact to the rounding of what it is added to", "[mixture]") {

@@ -154,7 +154,8 @@ private:
         constexpr std::size_t K = detail::components_of<Mixture>;
         sums_with_target<V, K> sums;
         if constexpr (detail::has_characteristic_sums<V, Targets>)
-            if (targets.particles() >= detail::fewest_waves && targets.particles() <= detail::most_waves) {
+            if (targets.particles() >= detail::fewest_waves && targets.particles() <= detail::most_waves &&
+                (target_term || !lanes::looks_up_sixteen<V>)) { // pairs are quicker by the table
                 detail::target_block<V, Targets> states(targets, first, count);
                 detail::characteristic_sums<V, K> series;
                 series.template compute<WithGradient>(mixture, states, target_term);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/erf_table.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/pack.hpp>
 #include <gmac/distributions/folded_normal.hpp>
@@ -22,11 +23,9 @@ inline constexpr std::size_t components_of = std::tuple_size_v<decltype(Mixture:
 /// How many particles go through the kernel side by side: as many as the registers hold.
 template <class V>
 inline constexpr std::size_t particles_in_step = 1;
-#if defined(__AVX512F__)
 template <class V>
     requires lanes::detail::is_avx512<V>
-inline constexpr std::size_t particles_in_step<V> = std::same_as<lanes::scalar_of<V>, float> ? 3 : 2;
-#endif
+inline constexpr std::size_t particles_in_step<V> = 2;
 
 /// One component of the prediction, as the inner loop wants it.
 template <class V>
@@ -87,6 +86,48 @@ template <bool WithGradient, bool Weighted, bool Spread, class V>
             add_particles<N, WithGradient, Weighted, Spread>(sums, own, tile, j);
     for (; j < tile.size; ++j)
         add_particle<WithGradient, Weighted, Spread>(sums, own, tile, j);
+    return sums;
+}
+
+/// Particles j … j + N − 1, whose arguments of the table of erf stand in x and h.
+template <std::size_t N, bool WithGradient, bool Weighted, bool Spread, class V>
+[[gnu::always_inline]] inline void add_looked_up(kernels::pair_sums<V>& sums, component<V> const& u,
+                                                 particle_tile<V> const& tile, V const* x, V const* h,
+                                                 std::size_t j) noexcept {
+    auto const found =
+        lanes::erf_by_table(lanes::make_pack<N>([&](auto i) __attribute__((always_inline)) { return x[j + i]; }));
+    [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+        (add_terms_of<WithGradient, Weighted>(sums, {V(found.slope.parts[I] * h[j + I]), found.erf.parts[I]},
+                                              V(u.mean - tile.means[j + I]),
+                                              Spread ? V(u.spread + tile.spreads[j + I]) : u.spread, tile, j + I),
+         ...);
+    }
+    (std::make_index_sequence<N>{});
+}
+/// The same by the table of erf. In two passes, since a pair is a longer chain of dependent operations than the machine can
+/// overlap with the next ones.
+template <bool WithGradient, bool Weighted, bool Spread, class V>
+    requires lanes::looks_up_sixteen<V>
+[[nodiscard, gnu::noinline]] kernels::pair_sums<V> sums_over_tile(component<V> const& u, particle_tile<V> const& tile,
+                                                                  std::size_t start = 0) noexcept {
+    constexpr std::size_t N = particles_in_step<V>;
+    std::array<V, tile_size> x, h; // d h and h in steps of the table
+    component<V> const own = u;
+    V const scale = lanes::constant<V>(lanes::erf_step * lanes::erf_step);
+    V const scaled = own.spread * scale, h_of_points = own.h * lanes::constant<V>(1.0 / lanes::erf_step);
+    for (std::size_t j = start; j < tile.size; ++j) {
+        h[j] = Spread ? kernels::inverse_root(lanes::mul_add(tile.spreads[j], scale, scaled)) : h_of_points;
+        x[j] = V(own.mean - tile.means[j]) * h[j];
+    }
+    kernels::pair_sums<V> sums;
+    std::size_t j = start;
+    for (; j + N <= tile.size; j += N)
+        add_looked_up<N, WithGradient, Weighted, Spread>(sums, own, tile, x.data(), h.data(), j);
+    for (; j < tile.size; ++j)
+        add_looked_up<1, WithGradient, Weighted, Spread>(sums, own, tile, x.data(), h.data(), j);
+    V const factor = lanes::constant<V>(0.5 / kernels::inverse_sqrt_pi); // of exp(−d² h²) in the slope
+    sums.spread = sums.spread * factor;
+    sums.density = sums.density * factor;
     return sums;
 }
 

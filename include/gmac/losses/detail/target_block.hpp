@@ -58,12 +58,11 @@ public:
     /// Loads the particles from `start` on; notes deviations and weights that are negative or NaN.
     void load(std::size_t start, particle_tile<V>& tile) noexcept {
         tile.size = (std::min)(tile_size, particles() - start);
-        V const zero = lanes::constant<V>(0.0);
         if constexpr (spread) {
             lanes::read_columns(targets_.means, first_, start, tile.size, tile.means.data(), count_);
             lanes::read_columns(targets_.deviations, first_, start, tile.size, tile.spreads.data(), count_);
             for (std::size_t j = 0; j < tile.size; ++j) {
-                valid_ = valid_ && (tile.spreads[j] >= zero);
+                note(tile.spreads[j]);
                 tile.spreads[j] = kernels::doubled_variance(tile.spreads[j]);
             }
         } else {
@@ -72,7 +71,7 @@ public:
         if (weighted()) {
             lanes::read_columns(targets_.weights, first_, start, tile.size, tile.weights.data(), count_);
             for (std::size_t j = 0; j < tile.size; ++j) {
-                valid_ = valid_ && (tile.weights[j] >= zero);
+                note(tile.weights[j]);
                 total_ = total_ + tile.weights[j];
             }
         }
@@ -82,7 +81,7 @@ public:
     /// distributions. The weights of a state may miss one by kernels::weight_tolerance.
     void check(std::string_view where) const {
         V const one = lanes::constant<V>(1.0);
-        auto fine = valid_;
+        auto fine = flawed_ <= lanes::constant<V>(0.0);
         if (weighted())
             fine = fine && (lanes::abs(V(total_ - one)) <= lanes::constant<V>(tolerance));
         if (lanes::any(!fine)) [[unlikely]]
@@ -108,6 +107,10 @@ public:
 private:
     static constexpr double tolerance = kernels::weight_tolerance<scalar>;
 
+    /// Notes x if it is negative or NaN, in a number and not in a mask: so the next one waits for a selection only, not for a comparison.
+    void note(V const& x) noexcept {
+        flawed_ = lanes::select(x >= lanes::constant<V>(0.0), flawed_, lanes::constant<V>(1.0));
+    }
     /// Finds what is wrong, for the message.
     [[noreturn]] void explain(std::string_view where) const {
         for (std::size_t i = first_; i < first_ + count_; ++i) {
@@ -134,8 +137,7 @@ private:
 
     Targets const& targets_;
     std::size_t first_, count_;
-    decltype(V() >= V()) valid_ = lanes::constant<V>(0.0) >= lanes::constant<V>(0.0);
-    V total_ = lanes::constant<V>(0.0);
+    V flawed_ = lanes::constant<V>(0.0), total_ = flawed_;
 };
 
 } // namespace gmac::losses::detail
