@@ -194,6 +194,10 @@ public:
     /// order, for a uniform shift in [0, 1). The chosen ones become the youngest. Returns their number.
     std::size_t choose(std::size_t count, double rate, double shift, std::uint32_t* chosen) noexcept {
         double const spacing = 1.0 / rate;
+        // No two places are farther apart. So much is copied of each stretch between them, however long it is, since a loop
+        // of its own length would end with a branch guessed wrong; the rest is written over later.
+        std::size_t const longest =
+            whole_parts(spacing < static_cast<double>(count) ? static_cast<std::size_t>(spacing) + 1 : count);
         std::uint16_t const* const old = order_[now_].data();
         now_ = 1 - now_;
         std::uint16_t* const order = order_[now_].data();
@@ -204,7 +208,7 @@ public:
             // Places are at least one apart, but for rounding.
             std::size_t const place =
                 mark < static_cast<double>(count) ? (std::max)(static_cast<std::size_t>(mark), next) : count;
-            for (std::size_t i = next; i < place; i += at_once) // the rest of what is copied is written over later
+            for (std::size_t i = next; i < next + longest; i += at_once)
                 std::memcpy(order + i - number, old + i, at_once * sizeof(std::uint16_t));
             if (place >= count)
                 break;
@@ -217,9 +221,12 @@ public:
     }
 
 private:
-    static constexpr std::size_t at_once = 16;
+    static constexpr std::size_t at_once = 32;
+    [[nodiscard]] static constexpr std::size_t whole_parts(std::size_t count) noexcept {
+        return (count + at_once - 1) / at_once * at_once;
+    }
 
-    std::array<std::array<std::uint16_t, stratum + at_once>, 2> order_;
+    std::array<std::array<std::uint16_t, 2 * stratum + at_once>, 2> order_; ///< with room for what is written over
     std::size_t now_ = 0;
 };
 
