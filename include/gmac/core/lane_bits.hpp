@@ -175,28 +175,28 @@ struct bits_of<xsimd::batch<T, A>> {
     using type = xsimd::batch<unsigned_of<T>, A>;
 };
 
-template <class V>
-[[nodiscard, gnu::always_inline]] inline auto to_bits(V const& x) noexcept {
-    using B = typename bits_of<V>::type;
-    if constexpr (!is_batch<V>)
-        return std::bit_cast<B>(x);
-    else
+/// The bits of a batch as numbers of another type of that size.
+template <class U, class T, class A>
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<U, A> recast(xsimd::batch<T, A> const& x) noexcept {
 #if XSIMD_VERSION_MAJOR >= 11
-        return xsimd::bitwise_cast<typename B::value_type>(x);
+    return xsimd::bitwise_cast<U>(x);
 #else
-        return xsimd::bitwise_cast<B>(x);
+    return xsimd::bitwise_cast<xsimd::batch<U, A>>(x);
 #endif
 }
 template <class V>
-[[nodiscard, gnu::always_inline]] inline V from_bits(typename bits_of<V>::type const& x) noexcept {
-    if constexpr (!is_batch<V>)
-        return std::bit_cast<V>(x);
+[[nodiscard, gnu::always_inline]] inline auto to_bits(V const& x) noexcept {
+    if constexpr (is_batch<V>)
+        return recast<unsigned_of<scalar_of<V>>>(x);
     else
-#if XSIMD_VERSION_MAJOR >= 11
-        return xsimd::bitwise_cast<typename V::value_type>(x);
-#else
-        return xsimd::bitwise_cast<V>(x);
-#endif
+        return std::bit_cast<unsigned_of<V>>(x);
+}
+template <class V>
+[[nodiscard, gnu::always_inline]] inline V from_bits(typename bits_of<V>::type const& x) noexcept {
+    if constexpr (is_batch<V>)
+        return recast<scalar_of<V>>(x);
+    else
+        return std::bit_cast<V>(x);
 }
 
 #if defined(__AVX512F__)
@@ -234,6 +234,28 @@ template <int Count, class B>
     else
 #endif
         return x >> Count;
+}
+
+/// Whole numbers below 2^31 as float, and back, rounded towards 0.
+template <class A>
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<float, A> to_real(
+    xsimd::batch<std::uint32_t, A> const& x) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (is_avx512<xsimd::batch<float, A>>)
+        return _mm512_maskz_cvtepi32_ps(static_cast<__mmask16>(0xffff), x); // masked, as lanes::sqrt
+    else
+#endif
+        return xsimd::to_float(recast<std::int32_t>(x));
+}
+template <class A>
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<std::uint32_t, A> to_whole(
+    xsimd::batch<float, A> const& x) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (is_avx512<xsimd::batch<float, A>>)
+        return _mm512_maskz_cvttps_epi32(static_cast<__mmask16>(0xffff), x);
+    else
+#endif
+        return recast<std::uint32_t>(xsimd::to_int(x));
 }
 
 /// 2^n for the integer n whose bits, plus the bias, are the lowest of x: the exponent field of a normal number.

@@ -112,8 +112,7 @@ private:
         constexpr std::size_t parts = events_at_once / V::size;
         std::array<V, parts> mark, location, deviation;
         for (std::size_t part = 0; part < parts; ++part) {
-            auto const word = xsimd::batch<std::uint32_t>::load_unaligned(words + part * V::size);
-            mark[part] = xsimd::to_float(xsimd::bitwise_cast<xsimd::batch<std::int32_t>>(word >> 8)) * 0x1p-24f;
+            mark[part] = marks_of_words(words + part * V::size);
             location[part] = V(from[0]);
             if constexpr (spread)
                 deviation[part] = V(from_deviations[0]);

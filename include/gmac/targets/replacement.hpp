@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/lane_bits.hpp>
 #include <gmac/core/random.hpp>
 
 #include <xsimd/xsimd.hpp>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -110,13 +112,19 @@ private:
 /// How many of events_at_once positions are less than `end`; all are below 2^31.
 [[nodiscard, gnu::always_inline]] inline std::size_t count_below(std::uint32_t const* positions,
                                                                  std::uint32_t end) noexcept {
+#if defined(__AVX512F__)
+    static_assert(events_at_once == 16);
+    __m512i const past = _mm512_sub_epi32(_mm512_loadu_si512(positions), _mm512_set1_epi32(static_cast<int>(end)));
+    return static_cast<std::size_t>(std::popcount(_mm512_cmplt_epi32_mask(past, _mm512_setzero_si512())));
+#else
     using integers = xsimd::batch<std::int32_t>;
     integers below(0); // one less for each: what is negative, shifted, is -1
     for (std::size_t i = 0; i < events_at_once; i += integers::size) {
         auto const position = xsimd::batch<std::uint32_t>::load_unaligned(positions + i);
-        below += xsimd::bitwise_cast<integers>(position - end) >> 31;
+        below += lanes::detail::recast<std::int32_t>(position - end) >> 31;
     }
     return static_cast<std::size_t>(-xsimd::hadd(below));
+#endif
 }
 
 /// The particles of one environment that are replaced independently: their rows, end to end, are one sequence of

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/error.hpp>
+#include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
@@ -101,7 +102,7 @@ template <std::floating_point T>
     T const start = matrix(first_row, 0);
     V low(start), spoiled(T(0));
     auto const take = [&](V const& x) {
-        low = (xsimd::min)(low, x);
+        low = lanes::at_most(low, x);
         spoiled += x * T(0); // NaN from the first number that is not finite, then for good
     };
     // A dense block is one long row.
@@ -204,6 +205,12 @@ void require_apart(Source const& source, Targets const& targets, std::string_vie
         apart(source.weights);
 }
 
+/// The upper 24 bits of random words as numbers in [0, 1).
+[[nodiscard, gnu::always_inline]] inline lanes::widest<float> marks_of_words(std::uint32_t const* words) noexcept {
+    auto const word = xsimd::batch<std::uint32_t>::load_unaligned(words);
+    return lanes::detail::to_real(lanes::detail::shift_right<8>(word)) * 0x1p-24f;
+}
+
 /// Chooses components of a row: the inverse of their cumulative weights at random words, of which it uses the upper 24
 /// bits. A component of weight zero is never chosen. Without weights all components are equally likely.
 template <std::floating_point T>
@@ -228,15 +235,13 @@ public:
             for (std::size_t i = 0; i < count; ++i)
                 chosen[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(words[i]) * count_) >> 32u);
         } else if (count_ <= table_size) {
-            using lanes = xsimd::batch<float>;
-            using integers = xsimd::batch<std::int32_t>;
-            for (std::size_t i = 0; i < count; i += lanes::size) {
-                auto const word = xsimd::batch<std::uint32_t>::load_unaligned(words + i);
-                lanes const mark = xsimd::to_float(xsimd::bitwise_cast<integers>(word >> 8)) * 0x1p-24f;
-                lanes passed(0.0f);
+            using V = lanes::widest<float>;
+            for (std::size_t i = 0; i < count; i += V::size) {
+                V const mark = marks_of_words(words + i);
+                V passed(0.0f);
                 for (std::size_t k = 0; k < marks_; ++k)
-                    passed += xsimd::select(mark >= lanes(table_[k]), lanes(1.0f), lanes(0.0f));
-                xsimd::bitwise_cast<xsimd::batch<std::uint32_t>>(xsimd::to_int(passed)).store_unaligned(chosen + i);
+                    passed += lanes::select(mark >= V(table_[k]), V(1.0f), V(0.0f));
+                lanes::detail::to_whole(passed).store_unaligned(chosen + i);
             }
         } else {
             for (std::size_t i = 0; i < count; ++i)
