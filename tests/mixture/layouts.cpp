@@ -153,8 +153,11 @@ TEST_CASE("every layout gives the same bits", "[mixture]") {
 }
 
 TEST_CASE("the lane width changes nothing but rounding", "[mixture]") {
+    using V = gmac::lanes::widest<float>;
+    // Scalars miss double by up to 4e-6. Lanes of the same operations are rounded alike, those that look erf up by themselves.
+    double const allowed = gmac::lanes::looks_up_sixteen<V> ? 8e-6 : 4e-6;
     for (bool const weighted : {false, true}) {
-        CHECK(lane_difference<gmac::lanes::widest<float>>(weighted) < 4e-6);
+        CHECK(lane_difference<V>(weighted) < allowed);
         CHECK(lane_difference<gmac::lanes::widest<double>>(weighted) < 1e-14);
     }
 }
