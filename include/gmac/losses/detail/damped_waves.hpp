@@ -75,9 +75,8 @@ struct damped_wave {
 
 /// The most waves that are kept.
 inline constexpr std::size_t most_waves = 256;
-/// Terms n that are summed in one go, and in registers.
-inline constexpr std::size_t terms_in_step = 8;
-inline constexpr std::size_t terms_in_registers = 4;
+/// Terms n that are summed in one go, in registers.
+inline constexpr std::size_t terms_in_step = 4;
 /// Waves that are added up one by one: such sums are added up, which rounds less.
 inline constexpr std::size_t waves_in_sum = 16;
 
@@ -96,14 +95,13 @@ struct wave_sums {
     [[gnu::noinline]] void next() noexcept {
         real.fill(dropped);
         imaginary.fill(lanes::constant<V>(0.0));
-        for (std::size_t term = 0; term < terms_in_step; term += terms_in_registers)
-            for (std::size_t start = 0; start < count; start += waves_in_sum) {
-                std::size_t const end = (std::min)(start + waves_in_sum, count);
-                if (weighted)
-                    add<true>(start, end, &real[term], &imaginary[term]);
-                else
-                    add<false>(start, end, &real[term], &imaginary[term]);
-            }
+        for (std::size_t start = 0; start < count; start += waves_in_sum) {
+            std::size_t const end = (std::min)(start + waves_in_sum, count);
+            if (weighted)
+                add<true>(start, end);
+            else
+                add<false>(start, end);
+        }
         if (!weighted)
             for (std::size_t term = 0; term < terms_in_step; ++term) {
                 real[term] = real[term] * share;
@@ -132,15 +130,15 @@ struct wave_sums {
 
 private:
     template <bool Weighted>
-    [[gnu::always_inline]] void add(std::size_t start, std::size_t end, V* real_sums, V* imaginary_sums) noexcept {
-        std::array<V, terms_in_registers> re, im;
+    [[gnu::always_inline]] void add(std::size_t start, std::size_t end) noexcept {
+        std::array<V, terms_in_step> re, im;
         re.fill(lanes::constant<V>(0.0));
         im.fill(lanes::constant<V>(0.0));
         for (std::size_t j = start; j < end; ++j) {
             damped_wave<V> wave = waves[j];
             wave.keep_normal();
 #pragma GCC unroll 4
-            for (std::size_t term = 0; term < terms_in_registers; ++term) {
+            for (std::size_t term = 0; term < terms_in_step; ++term) {
                 if constexpr (Weighted) {
                     re[term] = lanes::mul_add(weights[j], wave.real, re[term]);
                     im[term] = lanes::mul_add(weights[j], wave.imaginary, im[term]);
@@ -152,9 +150,9 @@ private:
             }
             waves[j] = wave;
         }
-        for (std::size_t term = 0; term < terms_in_registers; ++term) {
-            real_sums[term] = real_sums[term] + re[term];
-            imaginary_sums[term] = imaginary_sums[term] + im[term];
+        for (std::size_t term = 0; term < terms_in_step; ++term) {
+            real[term] = real[term] + re[term];
+            imaginary[term] = imaginary[term] + im[term];
         }
     }
 };

@@ -136,20 +136,37 @@ private:
     /// passes of a comb sort (Knuth, The Art of Computer Programming, volume 3, exercise 5.2.1-34).
     void order() noexcept {
         for (std::size_t gap = sums_.count / 2; gap >= shortest_gap; gap = gap * 5 / 8)
-            for (std::size_t j = 0; j + gap < sums_.count; ++j)
-                narrower_first(j, j + gap);
+            for (std::size_t start = 0; start < gap; ++start)
+                if (sums_.weighted)
+                    order_chain<true>(start, gap);
+                else
+                    order_chain<false>(start, gap);
     }
-    void narrower_first(std::size_t j, std::size_t k) noexcept {
-        auto const swap = sums_.waves[k].imaginary < sums_.waves[j].imaginary;
-        auto const exchange = [&swap](V& a, V& b) {
-            V const x = a, y = b;
-            a = lanes::select(swap, y, x);
-            b = lanes::select(swap, x, y);
-        };
-        exchange(sums_.waves[j].real, sums_.waves[k].real);
-        exchange(sums_.waves[j].imaginary, sums_.waves[k].imaginary);
-        if (sums_.weighted)
-            exchange(sums_.weights[j], sums_.weights[k]);
+    /// One pass over every gap-th particle; the widest so far stays in registers.
+    template <bool Weighted>
+    void order_chain(std::size_t start, std::size_t gap) noexcept {
+        V mean = sums_.waves[start].real, spread = sums_.waves[start].imaginary;
+        V weight = Weighted ? sums_.weights[start] : spread;
+        std::size_t j = start;
+        for (; j + gap < sums_.count; j += gap) {
+            V const next = sums_.waves[j + gap].imaginary;
+            auto const swap = next < spread;
+            exchange(swap, mean, sums_.waves[j + gap].real, sums_.waves[j].real);
+            if constexpr (Weighted)
+                exchange(swap, weight, sums_.weights[j + gap], sums_.weights[j]);
+            exchange(swap, spread, next, sums_.waves[j].imaginary);
+        }
+        sums_.waves[j].real = mean;
+        sums_.waves[j].imaginary = spread;
+        if constexpr (Weighted)
+            sums_.weights[j] = weight;
+    }
+    /// Of `held` and `next`, one goes to `to` and the other is held: where `swap` holds, `held`.
+    template <class Mask>
+    static void exchange(Mask const& swap, V& held, V const& next, V& to) noexcept {
+        V const x = held, y = next;
+        to = lanes::select(swap, y, x);
+        held = lanes::select(swap, x, y);
     }
     static constexpr std::size_t shortest_gap = waves_in_sum / 2;
 
