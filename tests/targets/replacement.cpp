@@ -5,6 +5,7 @@
 #include <gmac/targets/fresh_particles.hpp>
 #include <gmac/targets/replacement.hpp>
 #include <gmac/targets/sources.hpp>
+#include <gmac/targets/stratified.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,9 +15,12 @@
 #include <vector>
 
 using namespace gmac;
+using gmac::targets::detail::buffered_words;
 using gmac::targets::detail::component_picker;
+using gmac::targets::detail::even_places;
 using gmac::targets::detail::geometric_gaps;
 using gmac::targets::detail::replacement_events;
+using gmac::targets::detail::stratified_events;
 
 TEST_CASE("Gaps are geometric") {
     for (double const lambda : {1e-9, 0.1, 0.5, 0.95, 0.99, 0.999999, 1.0 - 1e-12}) {
@@ -192,4 +196,73 @@ TEMPLATE_TEST_CASE("Fresh particles are of the components that the words choose,
             REQUIRE(widths == expected_widths);
         }
     }
+}
+
+TEST_CASE("Stratified replacement takes even places of the order by age, and puts its particles to the end") {
+    for (std::size_t const count : {1u, 2u, 31u, 64u, 128u, 255u, 256u, 257u, 500u, 512u})
+        for (double const rate : {0.9999, 0.6, 0.5, 0.05, 1.0 / 32.5, 1.0 / 33.5, 0.01, 0.0013, 1e-7}) {
+            even_places const places(count, rate);
+            stratified_events events;
+            events.reset(count);
+            std::vector<std::uint32_t> order(count);
+            for (std::size_t i = 0; i < count; ++i)
+                order[i] = static_cast<std::uint32_t>(i);
+            random_stream random(3, count);
+            std::size_t wrong = 0;
+            for (int step = 0; step < 200; ++step) {
+                random_stream same = random;
+                double const shift = same() * 0x1p-32;
+                std::uint32_t const offset = same();
+                std::vector<std::uint32_t> taken, rest;
+                std::size_t next = 0;
+                bool apart = true; // no mark is so close to a place's end that its rounding matters
+                for (std::size_t j = 0; apart; ++j) {
+                    double const mark = (static_cast<double>(j) + shift) / rate;
+                    apart = std::abs(mark - std::round(mark)) > 1e-6 || mark > 1e3;
+                    std::size_t const place =
+                        mark < static_cast<double>(count) ? static_cast<std::size_t>(mark) : count;
+                    rest.insert(rest.end(), order.begin() + static_cast<std::ptrdiff_t>(next),
+                                order.begin() + static_cast<std::ptrdiff_t>(place));
+                    if (place == count)
+                        break;
+                    taken.push_back(order[place]);
+                    next = place + 1;
+                }
+                if (!apart) {
+                    random = same;
+                    continue;
+                }
+                events.next(places, random);
+                wrong += events.count() != taken.size();
+                for (std::size_t i = 0; i < (std::min)(events.count(), taken.size()); ++i) {
+                    wrong += events.positions()[i] != taken[i];
+                    double const share = static_cast<double>(events.words()[i] - offset) * 0x1p-32;
+                    wrong += std::abs(share - static_cast<double>(i) / static_cast<double>(taken.size())) > 1e-6;
+                }
+                rest.insert(rest.end(), taken.begin(), taken.end());
+                order = rest;
+                events.give_back(random);
+                wrong += random.position() != same.position();
+            }
+            CAPTURE(count, rate);
+            CHECK(wrong == 0);
+        }
+}
+
+TEST_CASE("Buffered words are those of the stream, which goes on behind them") {
+    for (std::size_t const skipped : {0u, 1u, 2u, 3u, 6u})
+        for (std::size_t const taken : {0u, 1u, 61u, 62u, 63u, 64u, 65u, 200u}) {
+            random_stream one_by_one(5, 9);
+            for (std::size_t i = 0; i < skipped; ++i)
+                static_cast<void>(one_by_one());
+            random_stream buffered = one_by_one;
+            buffered_words words;
+            std::size_t wrong = 0;
+            for (std::size_t i = 0; i < taken; ++i)
+                wrong += words(buffered) != one_by_one();
+            words.give_back(buffered);
+            CHECK(wrong == 0);
+            CHECK(buffered.position() == one_by_one.position());
+            CHECK(buffered() == one_by_one());
+        }
 }

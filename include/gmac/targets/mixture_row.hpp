@@ -148,19 +148,6 @@ public:
     }
 
 private:
-    [[nodiscard]] static matrix_view<T> const& locations_of(Targets const& targets) noexcept {
-        if constexpr (gaussian)
-            return targets.means;
-        else
-            return targets.values;
-    }
-    [[nodiscard]] static matrix_view<T> const& deviations_of(Targets const& targets) noexcept {
-        if constexpr (gaussian)
-            return targets.deviations;
-        else
-            return targets.values; // not used
-    }
-
     strided<T> weights_, locations_, deviations_;
     std::size_t capacity_;
 };

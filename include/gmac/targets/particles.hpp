@@ -88,4 +88,26 @@ constexpr void require_targets(gaussian_particles<T> const& targets, std::size_t
         require_shape(targets.weights, rows, targets.particles(), "the matrix of target weights", where);
 }
 
+namespace detail {
+
+template <class T>
+[[nodiscard]] constexpr matrix_view<T> const& locations_of(dirac_particles<T> const& targets) noexcept {
+    return targets.values;
+}
+template <class T>
+[[nodiscard]] constexpr matrix_view<T> const& locations_of(gaussian_particles<T> const& targets) noexcept {
+    return targets.means;
+}
+/// Of point masses a matrix of the same shape, not to be used.
+template <class T>
+[[nodiscard]] constexpr matrix_view<T> const& deviations_of(dirac_particles<T> const& targets) noexcept {
+    return targets.values;
+}
+template <class T>
+[[nodiscard]] constexpr matrix_view<T> const& deviations_of(gaussian_particles<T> const& targets) noexcept {
+    return targets.deviations;
+}
+
+} // namespace detail
+
 } // namespace gmac::targets

@@ -41,7 +41,9 @@ inline constexpr std::size_t events_at_once = 16;
 struct word_chunk {
     alignas(64) std::array<std::uint32_t, chunk + 16> words;
 
-    void draw(random_stream& stream) noexcept { stream.fill(std::span<std::uint32_t>(words).first(chunk)); }
+    [[gnu::noinline]] void draw(random_stream& stream) noexcept {
+        stream.fill(std::span<std::uint32_t>(words).first(chunk));
+    }
 };
 
 /// The gaps between particles that are replaced independently of each other, each with probability 1 − λ, are
@@ -184,58 +186,6 @@ private:
     std::size_t used_ = 0, known_ = 0;
     std::array<std::uint32_t, chunk + events_at_once> positions_;
     word_chunk choices_;
-};
-
-/// How many particles are stratified together.
-inline constexpr std::size_t stratum = 512;
-
-/// The order of a group's particles by age, and systematic choices from it.
-class age_order {
-public:
-    /// All `count` <= stratum particles are new.
-    void reset(std::size_t count) noexcept {
-        for (std::size_t i = 0; i < count; ++i)
-            order_[now_][i] = static_cast<std::uint16_t>(i);
-    }
-
-    /// Chooses each of the `count` particles with probability `rate` > 0, at places (j + shift) / rate, j = 0, 1, …, of the
-    /// order, for a uniform shift in [0, 1). The chosen ones become the youngest. Returns their number.
-    std::size_t choose(std::size_t count, double rate, double shift, std::uint32_t* chosen) noexcept {
-        double const spacing = 1.0 / rate;
-        // No two places are farther apart. So much is copied of each stretch between them, however long it is, since a loop
-        // of its own length would end with a branch guessed wrong; the rest is written over later.
-        std::size_t const longest =
-            whole_parts(spacing < static_cast<double>(count) ? static_cast<std::size_t>(spacing) + 1 : count);
-        std::uint16_t const* const old = order_[now_].data();
-        now_ = 1 - now_;
-        std::uint16_t* const order = order_[now_].data();
-        std::size_t number = 0;
-        std::size_t next = 0; // the first place that is not yet decided
-        for (;; ++number) {
-            double const mark = (static_cast<double>(number) + shift) * spacing;
-            // Places are at least one apart, but for rounding.
-            std::size_t const place =
-                mark < static_cast<double>(count) ? (std::max)(static_cast<std::size_t>(mark), next) : count;
-            for (std::size_t i = next; i < next + longest; i += at_once)
-                std::memcpy(order + i - number, old + i, at_once * sizeof(std::uint16_t));
-            if (place >= count)
-                break;
-            chosen[number] = old[place];
-            next = place + 1;
-        }
-        for (std::size_t j = 0; j < number; ++j)
-            order[count - number + j] = static_cast<std::uint16_t>(chosen[j]);
-        return number;
-    }
-
-private:
-    static constexpr std::size_t at_once = 32;
-    [[nodiscard]] static constexpr std::size_t whole_parts(std::size_t count) noexcept {
-        return (count + at_once - 1) / at_once * at_once;
-    }
-
-    std::array<std::array<std::uint16_t, 2 * stratum + at_once>, 2> order_; ///< with room for what is written over
-    std::size_t now_ = 0;
 };
 
 } // namespace detail

@@ -8,6 +8,7 @@
 #include <gmac/targets/replacement.hpp>
 #include <gmac/targets/rollout_view.hpp>
 #include <gmac/targets/sources.hpp>
+#include <gmac/targets/stratified.hpp>
 #include <gmac/targets/strided.hpp>
 
 #include <algorithm>
@@ -61,8 +62,8 @@ private:
 
     /// What an environment knows of the past.
     struct memory {
-        replacement_events events; ///< of independent replacement
-        age_order order;           ///< of stratified replacement
+        replacement_events events;    ///< of independent replacement
+        stratified_events stratified; ///< of stratified replacement
     };
 
     /// One transition of an environment, and where its fresh particles go.
@@ -80,10 +81,16 @@ private:
         std::array<memory, environments_at_once> known;
         fresh_particles<T> fresh;
         final_rows<T> final_row(rollout_, truncations_);
+        even_places const places(particles(), 1.0 - lambda_);
         std::size_t const all = rollout_.environments();
         std::size_t const ahead = (std::min)(rows_ahead, streams.size());
         for (std::size_t t = rollout_.steps(); t-- > 0;) {
             std::size_t const first_row = t * all + first;
+            // Long before they are used: what follows does not wait for them, nor loads what is only on its way to memory.
+            if (lambda_ < 1.0 && !independent_)
+                for (std::size_t i = streams.size(); i-- > 0;)
+                    if (!begins(t, first + i))
+                        known[i].stratified.next(places, streams[i]);
             for (std::size_t i = streams.size(); i-- > 0;) {
                 std::size_t const row = first_row + i;
                 if (i >= ahead)
@@ -98,20 +105,23 @@ private:
                                       fresh,
                                       apart ? row : first_row,
                                       static_cast<std::uint32_t>(i * row_stride_)};
-                if (t + 1 == rollout_.steps() || lambda_ == 0.0 || rollout_.end(t, first + i) != ending::none) {
+                if (begins(t, first + i)) {
                     begin(t, first + i, final_row, here);
                 } else {
                     carry(row + all, here);
                     if (lambda_ < 1.0 && independent_)
                         replace(row + all, here);
                     else if (lambda_ < 1.0)
-                        replace_evenly(row + all, here);
+                        renew(row + all, here, 0, known[i].stratified.count(), known[i].stratified.positions(),
+                              known[i].stratified.words());
                 }
                 if (apart)
                     write(fresh, row);
             }
             write(fresh, first_row);
         }
+        for (std::size_t i = 0; i < streams.size() && !independent_; ++i)
+            known[i].stratified.give_back(streams[i]);
     }
 
     /// Asks for the memory of a row that will be written soon; what follows in a long row, the machine foresees.
@@ -129,7 +139,10 @@ private:
         }
     }
 
-    /// The particles do not come from the next row.
+    /// Whether the particles do not come from the next row.
+    [[nodiscard]] bool begins(std::size_t t, std::size_t environment) const noexcept {
+        return t + 1 == rollout_.steps() || lambda_ == 0.0 || rollout_.end(t, environment) != ending::none;
+    }
     [[gnu::noinline]] void begin(std::size_t t, std::size_t environment, final_rows<T>& final_row,
                                  transition const& here) const noexcept {
         switch (rollout_.end(t, environment)) {
@@ -145,18 +158,6 @@ private:
     }
 
     [[nodiscard]] std::size_t particles() const noexcept { return targets_.particles(); }
-    [[nodiscard]] static matrix_view<T> const& locations_of(Targets const& targets) noexcept {
-        if constexpr (gaussian)
-            return targets.means;
-        else
-            return targets.values;
-    }
-    [[nodiscard]] static matrix_view<T> const& deviations_of(Targets const& targets) noexcept {
-        if constexpr (gaussian)
-            return targets.deviations;
-        else
-            return targets.values; // not used
-    }
     /// How far apart rows are whose particles are next to each other, if means and deviations agree in it; otherwise 0.
     [[nodiscard]] static std::size_t common_row_stride(Targets const& targets) noexcept {
         auto const& to = locations_of(targets);
@@ -168,7 +169,7 @@ private:
 
     void terminate(transition const& here) const noexcept {
         if (!independent_)
-            here.known.order.reset(particles());
+            here.known.stratified.reset(particles());
         for (std::size_t i = 0; i < particles(); ++i) {
             locations_of(targets_)(here.row, i) = here.reward;
             if constexpr (gaussian)
@@ -186,9 +187,9 @@ private:
     /// All particles are fresh ones of this state.
     void start(std::size_t state, transition const& here) const noexcept {
         if (!independent_)
-            here.known.order.reset(particles());
+            here.known.stratified.reset(particles());
         std::size_t const count = particles();
-        std::uint32_t const offset = independent_ || from_samples ? 0u : here.stream();
+        std::uint32_t const offset = independent_ || from_samples ? 0u : here.known.stratified.word(here.stream);
         std::array<std::uint32_t, chunk> positions;
         word_chunk choices;
         for (std::size_t first = 0; first < count; first += chunk) {
@@ -198,7 +199,7 @@ private:
             if (independent_ && !from_samples)
                 choices.draw(here.stream);
             else
-                stratify(choices, offset, first, some, count);
+                stratified_events::stratify(choices.words.data(), offset, first, some, count);
             renew(state, here, 0, some, positions.data(), choices.words.data());
         }
     }
@@ -208,25 +209,6 @@ private:
             static_cast<std::uint32_t>(particles()), gaps_, here.stream,
             [&](std::uint32_t first, std::size_t some, std::uint32_t const* positions, std::uint32_t const* words)
                 __attribute__((always_inline)) { add(state, here, first, some, positions, words); });
-    }
-    [[gnu::noinline]] void replace_evenly(std::size_t state, transition const& here) const noexcept {
-        double const shift = static_cast<double>(here.stream()) * 0x1p-32;
-        std::uint32_t const offset = here.stream();
-        std::array<std::uint32_t, stratum + events_at_once> positions;
-        std::size_t const replaced = here.known.order.choose(particles(), 1.0 - lambda_, shift, positions.data());
-        word_chunk choices;
-        for (std::size_t first = 0; first < replaced; first += chunk) {
-            std::size_t const some = (std::min)(chunk, replaced - first);
-            stratify(choices, offset, first, some, replaced);
-            renew(state, here, 0, some, &positions[first], choices.words.data());
-        }
-    }
-    /// Words first … first + here − 1 of `count` that divide the range of words evenly.
-    static void stratify(word_chunk& choices, std::uint32_t offset, std::size_t first, std::size_t here,
-                         std::size_t count) noexcept {
-        std::uint32_t const share = static_cast<std::uint32_t>((std::uint64_t(1) << 32u) / count); // of one: 0, all
-        for (std::size_t i = 0; i < here; ++i)
-            choices.words[i] = offset + static_cast<std::uint32_t>(first + i) * share;
     }
     /// Fresh particles positions − first of the components that words choose; a multiple of events_at_once of each are read.
     void renew(std::size_t state, transition const& here, std::uint32_t first, std::size_t count,
