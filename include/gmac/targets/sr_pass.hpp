@@ -143,6 +143,7 @@ private:
     [[nodiscard]] bool begins(std::size_t t, std::size_t environment) const noexcept {
         return t + 1 == rollout_.steps() || lambda_ == 0.0 || rollout_.end(t, environment) != ending::none;
     }
+    /// Then they are fresh ones, or the reward.
     [[gnu::noinline]] void begin(std::size_t t, std::size_t environment, final_rows<T>& final_row,
                                  transition const& here) const noexcept {
         switch (rollout_.end(t, environment)) {
