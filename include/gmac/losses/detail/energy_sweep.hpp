@@ -13,7 +13,8 @@
 namespace gmac::losses::detail {
 
 /// What a sample energy is made of:
-///     q(F, G) = 2 (F (1 − G) + G (1 − F)) − 2 self F (1 − F) − 2 target G (1 − G).
+///     q(F, G) = 2 (F (1 − G) + G (1 − F)) − 2 self F (1 − F) − 2 target G (1 − G)
+///             = 2 (F − G)² + 2 (1 − self) F (1 − F) + 2 (1 − target) G (1 − G).
 struct energy_terms {
     double self;          ///< 1, or N / (N − 1) for the U-statistic
     double target;        ///< the same for the targets, or 0 without their term
@@ -51,14 +52,16 @@ private:
 
 /// Sweeps over the sorted `keys` once up, for the energy, and once down, for the gradient with respect to each point, had it
 /// the weight 1 / N: `emit(p, slope)` with p from the last point to the first. `is_sample(p)` is 1 for a sample and 0 for a
-/// target particle; `target_weight(p)` is asked for all points. `scratch` has room for `count` numbers.
+/// target particle; `target_weight(p)` is asked for all points. `scratch` has room for `count` numbers; that at p is no longer needed
+/// when `emit(p, slope)` is called.
 template <bool WithGradient, bool Weighted, class V, class IsSample, class TargetWeight, class Emit>
 [[nodiscard]] inline V sweep_energy(V const* keys, std::size_t count, V* scratch, energy_terms const& terms,
                                     IsSample&& is_sample, TargetWeight&& target_weight, Emit&& emit) {
     V const zero = lanes::constant<V>(0.0);
     V const one = lanes::constant<V>(1.0);
     V const self = lanes::constant<V>(terms.self);
-    V const target = lanes::constant<V>(terms.target);
+    V const self_spread = lanes::constant<V>(1.0 - terms.self);
+    V const target_spread = lanes::constant<V>(1.0 - terms.target);
 
     swept_share<false, V> samples(terms.sample_weight);
     swept_share<Weighted, V> targets(terms.target_weight);
@@ -73,23 +76,24 @@ template <bool WithGradient, bool Weighted, class V, class IsSample, class Targe
         V const sample = is_sample(p);
         V const f = samples.add(sample, one);
         V const below = targets.add(V(one - sample), V(target_weight(p)));
-        V const not_f = one - f;
-        V const above = one - below;
         if constexpr (WithGradient)
-            difference = below - self * f;
-        V const cross = lanes::mul_add(f, above, V(below * not_f));
-        V const own = lanes::mul_add(V(self * f), not_f, V(target * V(below * above)));
+            difference = lanes::mul_sub(self, f, below);
         V const gap = keys[p + 1 < count ? p + 1 : p] - keys[p];
-        energy = lanes::mul_add(gap, V(cross - own), energy);
+        V const apart = below - f;
+        V const targets_only = lanes::mul_add(target_spread, lanes::mul_sub(below, below, below), V(apart * apart));
+        V const height = lanes::mul_add(self_spread, lanes::mul_sub(f, f, f), targets_only);
+        energy = lanes::mul_add(gap, height, energy);
     }
     if constexpr (WithGradient) {
         V const scale = lanes::constant<V>(2.0 * terms.sample_weight / terms.states);
         V const offset = lanes::constant<V>(terms.self - 1.0);
         V after = difference;
+        V next = difference; // `before` of the point after p
         for (std::size_t p = count; p-- > 0;) {
             if (p + 1 < count)
-                after = lanes::select(keys[p] == keys[p + 1], after, scratch[p + 1]);
-            emit(p, V(scale * (scratch[p] + after + offset)));
+                after = lanes::select(keys[p] == keys[p + 1], after, next);
+            next = scratch[p];
+            emit(p, V(scale * (next + after + offset)));
         }
     }
     return energy + energy;

@@ -34,7 +34,7 @@ inline constexpr std::size_t sorting_block = 8;
 
 /// The smaller key comes first.
 template <class V>
-inline void exchange(V& first, V& second) noexcept {
+[[gnu::always_inline]] inline void exchange(V& first, V& second) noexcept {
     V const a = first;
     V const b = second;
     first = lanes::at_most(a, b);
@@ -42,7 +42,7 @@ inline void exchange(V& first, V& second) noexcept {
 }
 
 template <class V, class Tag>
-inline void exchange(V& first, V& second, Tag& first_tag, Tag& second_tag) noexcept {
+[[gnu::always_inline]] inline void exchange(V& first, V& second, Tag& first_tag, Tag& second_tag) noexcept {
     V const a = first;
     V const b = second;
     Tag const s = first_tag;
@@ -53,47 +53,6 @@ inline void exchange(V& first, V& second, Tag& first_tag, Tag& second_tag) noexc
     first_tag = lanes::select(swap, t, s);
     second_tag = lanes::select(swap, s, t);
 }
-
-/// Keys, with or without tags: what a network is applied to.
-template <class V, class Tag>
-struct sortable {
-    V* keys;
-    Tag* tags;
-
-    [[nodiscard]] sortable from(std::size_t first) const noexcept {
-        if constexpr (std::same_as<Tag, no_tags>)
-            return {keys + first, nullptr};
-        else
-            return {keys + first, tags + first};
-    }
-    void compare(std::size_t i, std::size_t j) const noexcept {
-        if constexpr (std::same_as<Tag, no_tags>)
-            exchange(keys[i], keys[j]);
-        else
-            exchange(keys[i], keys[j], tags[i], tags[j]);
-    }
-
-    /// Applies a network to the block at `first`, in registers.
-    template <auto& Network>
-    void apply(std::size_t first) const noexcept {
-        std::array<V, sorting_block> k;
-        std::array<Tag, sorting_block> t;
-        std::copy_n(keys + first, sorting_block, k.begin());
-        if constexpr (!std::same_as<Tag, no_tags>)
-            std::copy_n(tags + first, sorting_block, t.begin());
-        compare_all<Network>(sortable{k.data(), t.data()}, std::make_index_sequence<Network.size()>());
-        std::copy_n(k.begin(), sorting_block, keys + first);
-        if constexpr (!std::same_as<Tag, no_tags>)
-            std::copy_n(t.begin(), sorting_block, tags + first);
-    }
-
-private:
-    // Inlined by force: a call would put the block back into memory.
-    template <auto& Network, std::size_t... C>
-    [[gnu::always_inline]] static void compare_all(sortable const& block, std::index_sequence<C...>) noexcept {
-        (block.compare(Network[C][0], Network[C][1]), ...);
-    }
-};
 
 using comparator = std::array<std::size_t, 2>;
 
@@ -118,31 +77,133 @@ inline constexpr std::array<comparator, 19> sorting_eight{{{0, 1},
                                                            {3, 4},
                                                            {5, 6}}};
 
-/// The last three stages of a bitonic merge, which stay within a block.
-inline constexpr std::array<comparator, 12> last_stages{
-    {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {0, 2}, {1, 3}, {4, 6}, {5, 7}, {0, 1}, {2, 3}, {4, 5}, {6, 7}}};
+/// The last stages of a bitonic merge, which put `Size` elements in order; `Mirrored`: the first stage too, of which the
+/// halves are both in order.
+template <std::size_t Size, bool Mirrored>
+inline constexpr auto merging = [] {
+    std::array<comparator, Size / 2 * (std::bit_width(Size) - 1)> network{};
+    std::size_t c = 0;
+    for (std::size_t distance = Size / 2; distance > 0; distance /= 2)
+        for (std::size_t i = 0; i < Size; ++i)
+            if ((i & distance) == 0)
+                network[c++] = {i, Mirrored && distance == Size / 2 ? Size - 1 - i : i + distance};
+    return network;
+}();
+template <auto& Network>
+inline constexpr std::size_t size_of = (*std::ranges::max_element(Network, {}, [](comparator const& c) { return c[1]; }))[1] + 1;
+
+/// How many stages are applied at a time, of those that compare elements `distance` or less and at least a block apart.
+template <class V, class Tag>
+[[nodiscard]] constexpr std::size_t most_stages(std::size_t distance) noexcept {
+    return (std::min)(std::size_t(MOST), std::size_t(std::bit_width(distance / sorting_block)));
+}
+
+/// Keys, with or without tags: what a network is applied to.
+template <class V, class Tag>
+struct sortable {
+    V* keys;
+    Tag* tags;
+
+    [[nodiscard]] sortable from(std::size_t first) const noexcept {
+        if constexpr (std::same_as<Tag, no_tags>)
+            return {keys + first, nullptr};
+        else
+            return {keys + first, tags + first};
+    }
+    [[gnu::always_inline]] void compare(std::size_t i, std::size_t j) const noexcept {
+        if constexpr (std::same_as<Tag, no_tags>)
+            exchange(keys[i], keys[j]);
+        else
+            exchange(keys[i], keys[j], tags[i], tags[j]);
+    }
+
+    /// Applies a network in registers: to elements `step` apart, one half of them from `first` on and the other from `second` on.
+    template <auto& Network>
+    void apply(std::size_t first, std::size_t second, std::size_t step) const noexcept {
+        constexpr std::size_t half = size_of<Network> / 2;
+        std::array<V, 2 * half> k;
+        std::array<Tag, 2 * half> t;
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < half; ++i) {
+            k[i] = keys[first + i * step];
+            k[half + i] = keys[second + i * step];
+            if constexpr (!std::same_as<Tag, no_tags>) {
+                t[i] = tags[first + i * step];
+                t[half + i] = tags[second + i * step];
+            }
+        }
+        compare_all<Network>(sortable{k.data(), t.data()}, std::make_index_sequence<Network.size()>());
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < half; ++i) {
+            keys[first + i * step] = k[i];
+            keys[second + i * step] = k[half + i];
+            if constexpr (!std::same_as<Tag, no_tags>) {
+                tags[first + i * step] = t[i];
+                tags[second + i * step] = t[half + i];
+            }
+        }
+    }
+
+private:
+    // Inlined by force: a call would put the block back into memory.
+    template <auto& Network, std::size_t... C>
+    [[gnu::always_inline]] static void compare_all(sortable const& block, std::index_sequence<C...>) noexcept {
+        (block.compare(Network[C][0], Network[C][1]), ...);
+    }
+};
+
+/// As many stages of a bitonic merge as are possible among the elements in memory, which are those from `begin` to `end` of
+/// the whole; places are those of `sortable::apply`.
+template <auto& Network, class V, class Tag>
+inline void apply_within(sortable<V, Tag> const& s, std::size_t begin, std::size_t end, std::size_t first,
+                         std::size_t second, std::size_t step) noexcept {
+    constexpr std::size_t half = size_of<Network> / 2;
+    if (first >= begin && second + (half - 1) * step < end) {
+        s.template apply<Network>(first - begin, second - begin, step);
+        return;
+    }
+    for (auto const& [i, j] : Network) {
+        std::size_t const a = i < half ? first + i * step : second + (i - half) * step;
+        std::size_t const b = j < half ? first + j * step : second + (j - half) * step;
+        if (a >= begin && b < end)
+            s.compare(a - begin, b - begin);
+    }
+}
+template <bool Mirrored, class... Arguments>
+inline void apply_stages(std::size_t stages, Arguments const&... arguments) noexcept {
+    if (stages == 1)
+        apply_within<merging<2, Mirrored>>(arguments...);
+    else if (stages == 2)
+        apply_within<merging<4, Mirrored>>(arguments...);
+    else
+        apply_within<merging<8, Mirrored>>(arguments...);
+}
 
 /// Merges the sorted halves of `width` elements (a power of two, at least two blocks), of which only those from `begin` to
-/// `end` are in memory, at s; `begin` and `end` are whole blocks.
+/// `end` are in memory, at s; `begin` and `end` are whole blocks. Up to three stages at a time, so that the elements stay in
+/// registers meanwhile.
 template <class V, class Tag>
 inline void merge_halves(sortable<V, Tag> const& s, std::size_t width, std::size_t begin, std::size_t end) noexcept {
-    for (std::size_t i = (std::max)(begin, width - end); i < width / 2; ++i)
-        s.compare(i - begin, width - 1 - i - begin);
-    for (std::size_t step = width / 4; step >= sorting_block; step /= 2)
-        for (std::size_t first = begin / (2 * step) * (2 * step); first + step < end; first += 2 * step) {
-            std::size_t const last = (std::min)(first + step, end - step);
-            for (std::size_t i = (std::max)(first, begin); i < last; ++i)
-                s.compare(i - begin, i + step - begin);
-        }
-    for (std::size_t first = begin; first < end; first += sorting_block)
-        s.template apply<last_stages>(first - begin);
+    std::size_t stages = most_stages<V, Tag>(width / 2);
+    std::size_t step = width >> stages;
+    for (std::size_t i = 0; i < step; ++i)
+        apply_stages<true>(stages, s, begin, end, i, width / 2 + step - 1 - i, step);
+    for (std::size_t distance = step / 2; distance >= sorting_block; distance = step / 2) {
+        stages = most_stages<V, Tag>(distance);
+        step = 2 * distance >> stages;
+        for (std::size_t first = begin / (2 * distance) * (2 * distance); first < end; first += 2 * distance)
+            for (std::size_t i = first; i < first + step; ++i)
+                apply_stages<false>(stages, s, begin, end, i, i + distance, step);
+    }
+    for (std::size_t first = 0; first < end - begin; first += sorting_block)
+        s.template apply<merging<8, false>>(first, first + sorting_block / 2, 1);
 }
 
 /// Sorts whole blocks.
 template <class V, class Tag>
 inline void sort(sortable<V, Tag> const& s, std::size_t count) noexcept {
     for (std::size_t first = 0; first < count; first += sorting_block)
-        s.template apply<sorting_eight>(first);
+        s.template apply<sorting_eight>(first, first + sorting_block / 2, 1);
     for (std::size_t width = 2 * sorting_block; width / 2 < count; width *= 2)
         for (std::size_t first = 0; first + width / 2 < count; first += width)
             merge_halves(s.from(first), width, 0, (std::min)(width, count - first));
