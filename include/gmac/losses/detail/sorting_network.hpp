@@ -119,7 +119,7 @@ struct sortable {
 
     /// Applies a network in registers: to elements `step` apart, one half of them from `first` on and the other from `second` on.
     template <auto& Network>
-    void apply(std::size_t first, std::size_t second, std::size_t step) const noexcept {
+    [[gnu::always_inline]] void apply(std::size_t first, std::size_t second, std::size_t step) const noexcept {
         constexpr std::size_t half = size_of<Network> / 2;
         std::array<V, 2 * half> k;
         std::array<Tag, 2 * half> t;
@@ -152,31 +152,37 @@ private:
     }
 };
 
-/// As many stages of a bitonic merge as are possible among the elements in memory, which are those from `begin` to `end` of
-/// the whole; places are those of `sortable::apply`.
-template <auto& Network, class V, class Tag>
-inline void apply_within(sortable<V, Tag> const& s, std::size_t begin, std::size_t end, std::size_t first,
-                         std::size_t second, std::size_t step) noexcept {
-    constexpr std::size_t half = size_of<Network> / 2;
-    if (first >= begin && second + (half - 1) * step < end) {
-        s.template apply<Network>(first - begin, second - begin, step);
-        return;
-    }
-    for (auto const& [i, j] : Network) {
-        std::size_t const a = i < half ? first + i * step : second + (i - half) * step;
-        std::size_t const b = j < half ? first + j * step : second + (j - half) * step;
-        if (a >= begin && b < end)
-            s.compare(a - begin, b - begin);
+/// The stages of `merging` for `Size` × `step` elements from `first` on, of which only those from `begin` to `end` are in
+/// memory, at s.
+template <std::size_t Size, bool Mirrored, class V, class Tag>
+inline void merge_stages(sortable<V, Tag> const& s, std::size_t begin, std::size_t end, std::size_t first,
+                         std::size_t step) noexcept {
+    constexpr std::size_t half = Size / 2;
+    constexpr auto& network = merging<Size, Mirrored>;
+    bool const whole = first >= begin && first + Size * step <= end;
+    for (std::size_t i = first; i < first + step; ++i) {
+        std::size_t const upper = half * step + (Mirrored ? 2 * first + step - 1 - i : i);
+        if (whole) {
+            s.template apply<network>(i - begin, upper - begin, step);
+            continue;
+        }
+        for (auto const& [low, high] : network) {
+            std::size_t const a = low < half ? i + low * step : upper + (low - half) * step;
+            std::size_t const b = high < half ? i + high * step : upper + (high - half) * step;
+            if (a >= begin && b < end)
+                s.compare(a - begin, b - begin);
+        }
     }
 }
-template <bool Mirrored, class... Arguments>
-inline void apply_stages(std::size_t stages, Arguments const&... arguments) noexcept {
+template <bool Mirrored, class V, class Tag>
+inline void merge_stages(std::size_t stages, sortable<V, Tag> const& s, std::size_t begin, std::size_t end,
+                         std::size_t first, std::size_t step) noexcept {
     if (stages == 1)
-        apply_within<merging<2, Mirrored>>(arguments...);
+        merge_stages<2, Mirrored>(s, begin, end, first, step);
     else if (stages == 2)
-        apply_within<merging<4, Mirrored>>(arguments...);
+        merge_stages<4, Mirrored>(s, begin, end, first, step);
     else
-        apply_within<merging<8, Mirrored>>(arguments...);
+        merge_stages<8, Mirrored>(s, begin, end, first, step);
 }
 
 /// Merges the sorted halves of `width` elements (a power of two, at least two blocks), of which only those from `begin` to
@@ -186,14 +192,13 @@ template <class V, class Tag>
 inline void merge_halves(sortable<V, Tag> const& s, std::size_t width, std::size_t begin, std::size_t end) noexcept {
     std::size_t stages = most_stages<V, Tag>(width / 2);
     std::size_t step = width >> stages;
-    for (std::size_t i = 0; i < step; ++i)
-        apply_stages<true>(stages, s, begin, end, i, width / 2 + step - 1 - i, step);
-    for (std::size_t distance = step / 2; distance >= sorting_block; distance = step / 2) {
-        stages = most_stages<V, Tag>(distance);
-        step = 2 * distance >> stages;
-        for (std::size_t first = begin / (2 * distance) * (2 * distance); first < end; first += 2 * distance)
-            for (std::size_t i = first; i < first + step; ++i)
-                apply_stages<false>(stages, s, begin, end, i, i + distance, step);
+    merge_stages<true>(stages, s, begin, end, 0, step);
+    while (step > sorting_block) {
+        std::size_t const part = step;
+        stages = most_stages<V, Tag>(part / 2);
+        step = part >> stages;
+        for (std::size_t first = begin / part * part; first < end; first += part)
+            merge_stages<false>(stages, s, begin, end, first, step);
     }
     for (std::size_t first = 0; first < end - begin; first += sorting_block)
         s.template apply<merging<8, false>>(first, first + sorting_block / 2, 1);
