@@ -49,7 +49,7 @@ template <bool Weighted, class V, class T>
 
 /// Puts each lane where its tag says, in `to`.
 template <class V>
-inline void put_back(tag_of<V> const* tags, V const* values, std::size_t count, V* to) noexcept {
+[[gnu::noinline]] void put_back(tag_of<V> const* tags, V const* values, std::size_t count, V* to) noexcept {
     using S = lanes::scalar_of<tag_of<V>>;
     auto const place = [](S const& tag) {
         return static_cast<std::size_t>(

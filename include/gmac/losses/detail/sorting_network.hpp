@@ -92,12 +92,6 @@ inline constexpr auto merging = [] {
 template <auto& Network>
 inline constexpr std::size_t size_of = (*std::ranges::max_element(Network, {}, [](comparator const& c) { return c[1]; }))[1] + 1;
 
-/// How many stages are applied at a time, of those that compare elements `distance` or less and at least a block apart.
-template <class V, class Tag>
-[[nodiscard]] constexpr std::size_t most_stages(std::size_t distance) noexcept {
-    return (std::min)(std::size_t(MOST), std::size_t(std::bit_width(distance / sorting_block)));
-}
-
 /// Keys, with or without tags: what a network is applied to.
 template <class V, class Tag>
 struct sortable {
@@ -118,33 +112,39 @@ struct sortable {
     }
 
     /// Applies a network in registers: to elements `step` apart, one half of them from `first` on and the other from `second` on.
-    template <auto& Network>
-    [[gnu::always_inline]] void apply(std::size_t first, std::size_t second, std::size_t step) const noexcept {
-        constexpr std::size_t half = size_of<Network> / 2;
-        std::array<V, 2 * half> k;
-        std::array<Tag, 2 * half> t;
-#pragma GCC unroll 4
-        for (std::size_t i = 0; i < half; ++i) {
-            k[i] = keys[first + i * step];
-            k[half + i] = keys[second + i * step];
-            if constexpr (!std::same_as<Tag, no_tags>) {
-                t[i] = tags[first + i * step];
-                t[half + i] = tags[second + i * step];
-            }
-        }
+    template <auto& Network, class Step>
+    [[gnu::always_inline]] void apply(std::size_t first, std::size_t second, Step step) const noexcept {
+        constexpr std::size_t size = size_of<Network>;
+        std::array<V, size> k;
+        std::array<Tag, size> t;
+        load(k, keys + first, keys + second, step);
+        if constexpr (!std::same_as<Tag, no_tags>)
+            load(t, tags + first, tags + second, step);
         compare_all<Network>(sortable{k.data(), t.data()}, std::make_index_sequence<Network.size()>());
-#pragma GCC unroll 4
-        for (std::size_t i = 0; i < half; ++i) {
-            keys[first + i * step] = k[i];
-            keys[second + i * step] = k[half + i];
-            if constexpr (!std::same_as<Tag, no_tags>) {
-                tags[first + i * step] = t[i];
-                tags[second + i * step] = t[half + i];
-            }
-        }
+        store(k, keys + first, keys + second, step);
+        if constexpr (!std::same_as<Tag, no_tags>)
+            store(t, tags + first, tags + second, step);
     }
 
 private:
+    template <std::size_t Size, class U, class Step>
+    [[gnu::always_inline]] static void load(std::array<U, Size>& to, U const* low, U const* high, Step step) noexcept {
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < Size / 2; ++i) {
+            to[i] = low[i * step];
+            to[Size / 2 + i] = high[i * step];
+        }
+    }
+    template <std::size_t Size, class U, class Step>
+    [[gnu::always_inline]] static void store(std::array<U, Size> const& from, U* low, U* high, Step step) noexcept {
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < Size / 2; ++i)
+            low[i * step] = from[i];
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < Size / 2; ++i)
+            high[i * step] = from[Size / 2 + i];
+    }
+
     // Inlined by force: a call would put the block back into memory.
     template <auto& Network, std::size_t... C>
     [[gnu::always_inline]] static void compare_all(sortable const& block, std::index_sequence<C...>) noexcept {
@@ -152,63 +152,69 @@ private:
     }
 };
 
-/// The stages of `merging` for `Size` × `step` elements from `first` on, of which only those from `begin` to `end` are in
-/// memory, at s.
-template <std::size_t Size, bool Mirrored, class V, class Tag>
-inline void merge_stages(sortable<V, Tag> const& s, std::size_t begin, std::size_t end, std::size_t first,
-                         std::size_t step) noexcept {
-    constexpr std::size_t half = Size / 2;
-    constexpr auto& network = merging<Size, Mirrored>;
-    bool const whole = first >= begin && first + Size * step <= end;
-    for (std::size_t i = first; i < first + step; ++i) {
-        std::size_t const upper = half * step + (Mirrored ? 2 * first + step - 1 - i : i);
-        if (whole) {
-            s.template apply<network>(i - begin, upper - begin, step);
-            continue;
-        }
-        for (auto const& [low, high] : network) {
-            std::size_t const a = low < half ? i + low * step : upper + (low - half) * step;
-            std::size_t const b = high < half ? i + high * step : upper + (high - half) * step;
-            if (a >= begin && b < end)
-                s.compare(a - begin, b - begin);
-        }
+/// A network for elements of which only those from `begin` to `end` are in memory, at s; the others stay where they are. Places
+/// are those of `sortable::apply`.
+template <auto& Network, class V, class Tag>
+[[gnu::noinline]] void apply_within(sortable<V, Tag> s, std::size_t begin, std::size_t end, std::size_t first,
+                                    std::size_t second, std::size_t step) noexcept {
+    constexpr std::size_t half = size_of<Network> / 2;
+    for (auto const& [i, j] : Network) {
+        std::size_t const a = i < half ? first + i * step : second + (i - half) * step;
+        std::size_t const b = j < half ? first + j * step : second + (j - half) * step;
+        if (a >= begin && b < end)
+            s.compare(a - begin, b - begin);
     }
 }
-template <bool Mirrored, class V, class Tag>
-inline void merge_stages(std::size_t stages, sortable<V, Tag> const& s, std::size_t begin, std::size_t end,
-                         std::size_t first, std::size_t step) noexcept {
-    if (stages == 1)
-        merge_stages<2, Mirrored>(s, begin, end, first, step);
-    else if (stages == 2)
-        merge_stages<4, Mirrored>(s, begin, end, first, step);
-    else
-        merge_stages<8, Mirrored>(s, begin, end, first, step);
+
+/// Stages of a bitonic merge that compare elements `step` or more apart, for all stretches of `Size` × `step` elements. (For
+/// common steps this is a number of the compiler's, since so many addresses would not fit into the registers.)
+template <std::size_t Size, bool Mirrored, class V, class Tag, class Step>
+[[gnu::always_inline]] inline void merge_stages(sortable<V, Tag> s, std::size_t begin, std::size_t end, Step step) noexcept {
+    constexpr std::size_t half = Size / 2;
+    constexpr auto& network = merging<Size, Mirrored>;
+    std::size_t const part = Size * step;
+    for (std::size_t first = begin / part * part; first < end; first += part) {
+        bool const whole = first >= begin && first + part <= end;
+        for (std::size_t i = 0; i < step; ++i) {
+            std::size_t const low = first + i;
+            std::size_t const high = first + half * step + (Mirrored ? step - 1 - i : i);
+            if (whole)
+                s.template apply<network>(low - begin, high - begin, step);
+            else
+                apply_within<network>(s, begin, end, low, high, step);
+        }
+    }
 }
 
 /// Merges the sorted halves of `width` elements (a power of two, at least two blocks), of which only those from `begin` to
-/// `end` are in memory, at s; `begin` and `end` are whole blocks. Up to three stages at a time, so that the elements stay in
-/// registers meanwhile.
+/// `end` are in memory, at s; `begin` and `end` are whole blocks. Three stages at a time, so that the elements stay in registers
+/// meanwhile; before them the rest.
 template <class V, class Tag>
-inline void merge_halves(sortable<V, Tag> const& s, std::size_t width, std::size_t begin, std::size_t end) noexcept {
-    std::size_t stages = most_stages<V, Tag>(width / 2);
-    std::size_t step = width >> stages;
-    merge_stages<true>(stages, s, begin, end, 0, step);
-    while (step > sorting_block) {
-        std::size_t const part = step;
-        stages = most_stages<V, Tag>(part / 2);
-        step = part >> stages;
-        for (std::size_t first = begin / part * part; first < end; first += part)
-            merge_stages<false>(stages, s, begin, end, first, step);
-    }
-    for (std::size_t first = 0; first < end - begin; first += sorting_block)
-        s.template apply<merging<8, false>>(first, first + sorting_block / 2, 1);
+[[gnu::always_inline]] inline void merge_halves(sortable<V, Tag> s, std::size_t width, std::size_t begin, std::size_t end) noexcept {
+    using block = std::integral_constant<std::size_t, sorting_block>;
+    std::size_t step = 1;
+    while (step * sorting_block < width)
+        step *= sorting_block;
+    if (step == width / 2)
+        merge_stages<2, true>(s, begin, end, step);
+    else if (step == width / 4)
+        merge_stages<4, true>(s, begin, end, step);
+    else if (step == sorting_block)
+        merge_stages<8, true>(s, begin, end, block());
+    else
+        merge_stages<8, true>(s, begin, end, step);
+    for (step /= sorting_block; step > sorting_block; step /= sorting_block)
+        merge_stages<8, false>(s, begin, end, step);
+    if (step == sorting_block)
+        merge_stages<8, false>(s, begin, end, block());
+    merge_stages<8, false>(s, begin, end, std::integral_constant<std::size_t, 1>());
 }
 
 /// Sorts whole blocks.
 template <class V, class Tag>
-inline void sort(sortable<V, Tag> const& s, std::size_t count) noexcept {
+[[gnu::noinline]] void sort(sortable<V, Tag> s, std::size_t count) noexcept {
     for (std::size_t first = 0; first < count; first += sorting_block)
-        s.template apply<sorting_eight>(first, first + sorting_block / 2, 1);
+        s.template apply<sorting_eight>(first, first + sorting_block / 2, std::integral_constant<std::size_t, 1>());
     for (std::size_t width = 2 * sorting_block; width / 2 < count; width *= 2)
         for (std::size_t first = 0; first + width / 2 < count; first += width)
             merge_halves(s.from(first), width, 0, (std::min)(width, count - first));
@@ -216,7 +222,7 @@ inline void sort(sortable<V, Tag> const& s, std::size_t count) noexcept {
 
 /// Merges two sorted stretches, `first_count` and `second_count` elements one after the other, whole blocks both.
 template <class V, class Tag>
-inline void merge(sortable<V, Tag> const& s, std::size_t first_count, std::size_t second_count) noexcept {
+[[gnu::noinline]] void merge(sortable<V, Tag> s, std::size_t first_count, std::size_t second_count) noexcept {
     std::size_t const half = std::bit_ceil((std::max)(first_count, second_count));
     merge_halves(s, 2 * half, half - first_count, half + second_count);
 }
