@@ -48,8 +48,8 @@ template <class V, class Tag>
     Tag const s = first_tag;
     Tag const t = second_tag;
     auto const swap = b < a;
-    first = lanes::select(swap, b, a);
-    second = lanes::select(swap, a, b);
+    first = lanes::at_most(a, b);
+    second = lanes::at_least(a, b);
     first_tag = lanes::select(swap, t, s);
     second_tag = lanes::select(swap, s, t);
 }
@@ -90,7 +90,8 @@ inline constexpr auto merging = [] {
     return network;
 }();
 template <auto& Network>
-inline constexpr std::size_t size_of = (*std::ranges::max_element(Network, {}, [](comparator const& c) { return c[1]; }))[1] + 1;
+inline constexpr std::size_t size_of =
+    (*std::ranges::max_element(Network, {}, [](comparator const& c) { return c[1]; }))[1] + 1;
 
 /// Keys, with or without tags: what a network is applied to.
 template <class V, class Tag>
@@ -169,7 +170,8 @@ template <auto& Network, class V, class Tag>
 /// Stages of a bitonic merge that compare elements `step` or more apart, for all stretches of `Size` × `step` elements. (For
 /// common steps this is a number of the compiler's, since so many addresses would not fit into the registers.)
 template <std::size_t Size, bool Mirrored, class V, class Tag, class Step>
-[[gnu::always_inline]] inline void merge_stages(sortable<V, Tag> s, std::size_t begin, std::size_t end, Step step) noexcept {
+[[gnu::always_inline]] inline void merge_stages(sortable<V, Tag> s, std::size_t begin, std::size_t end,
+                                                Step step) noexcept {
     constexpr std::size_t half = Size / 2;
     constexpr auto& network = merging<Size, Mirrored>;
     std::size_t const part = Size * step;
@@ -186,11 +188,12 @@ template <std::size_t Size, bool Mirrored, class V, class Tag, class Step>
     }
 }
 
-/// Merges the sorted halves of `width` elements (a power of two, at least two blocks), of which only those from `begin` to
-/// `end` are in memory, at s; `begin` and `end` are whole blocks. Three stages at a time, so that the elements stay in registers
+/// Merges the sorted halves of all stretches of `width` elements (a power of two, at least two blocks), of which only those from
+/// `begin` to `end` are in memory, at s; `begin` and `end` are whole blocks. Three stages at a time, so that the elements stay in registers
 /// meanwhile; before them the rest.
 template <class V, class Tag>
-[[gnu::always_inline]] inline void merge_halves(sortable<V, Tag> s, std::size_t width, std::size_t begin, std::size_t end) noexcept {
+[[gnu::always_inline]] inline void merge_halves(sortable<V, Tag> s, std::size_t width, std::size_t begin,
+                                                std::size_t end) noexcept {
     using block = std::integral_constant<std::size_t, sorting_block>;
     std::size_t step = 1;
     while (step * sorting_block < width)
@@ -215,9 +218,10 @@ template <class V, class Tag>
 [[gnu::noinline]] void sort(sortable<V, Tag> s, std::size_t count) noexcept {
     for (std::size_t first = 0; first < count; first += sorting_block)
         s.template apply<sorting_eight>(first, first + sorting_block / 2, std::integral_constant<std::size_t, 1>());
-    for (std::size_t width = 2 * sorting_block; width / 2 < count; width *= 2)
-        for (std::size_t first = 0; first + width / 2 < count; first += width)
-            merge_halves(s.from(first), width, 0, (std::min)(width, count - first));
+    for (std::size_t width = 2 * sorting_block; width / 2 < count; width *= 2) {
+        std::size_t const rest = count % width;
+        merge_halves(s, width, 0, rest > width / 2 ? count : count - rest);
+    }
 }
 
 /// Merges two sorted stretches, `first_count` and `second_count` elements one after the other, whole blocks both.
