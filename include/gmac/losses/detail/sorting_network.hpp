@@ -17,7 +17,7 @@
 /// its front and of +∞ at its end where they are, so lengths that are no power of two need no memory for the rest: its
 /// comparators are skipped.
 ///
-/// Keys may carry tags, which are moved along. With tags the result is a permutation of what was given, NaN or not.
+/// Keys may carry tags, which are moved along; the tags are a permutation of what was given even if keys are NaN.
 namespace gmac::losses::detail {
 
 /// Tags are lane vectors too: numbers that float holds exactly. For scalars that are no floating-point type, double.
@@ -48,8 +48,13 @@ template <class V, class Tag>
     Tag const s = first_tag;
     Tag const t = second_tag;
     auto const swap = b < a;
-    first = lanes::at_most(a, b);
-    second = lanes::at_least(a, b);
+    if constexpr (lanes::width_of<V> == 1) {
+        first = swap ? b : a;
+        second = swap ? a : b;
+    } else { // these wait for no comparison
+        first = lanes::at_most(a, b);
+        second = lanes::at_least(a, b);
+    }
     first_tag = lanes::select(swap, t, s);
     second_tag = lanes::select(swap, s, t);
 }
