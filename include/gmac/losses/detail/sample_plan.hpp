@@ -65,7 +65,7 @@ template <class V>
         return sample_kernel::pairs;
     sample_kernel const sorted = few ? sample_kernel::lanes : sample_kernel::rows;
     double const lanes = static_cast<double>(lanes::width_of<V>);
-    double const point = few ? 16.0 : lanes * (std::same_as<T, float> ? 10.0 : 16.0);
+    double const point = few ? 12.0 : lanes * (std::same_as<T, float> ? 10.0 : 16.0);
     auto const n = static_cast<double>(samples);
     auto const m = static_cast<double>(particles);
     bool const faster = n * (n + m) + (target_term ? m * m : 0.0) > point * (n + m);

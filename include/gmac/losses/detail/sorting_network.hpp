@@ -181,13 +181,12 @@ template <std::size_t Size, bool Mirrored, class V, class Tag, class Step>
     constexpr auto& network = merging<Size, Mirrored>;
     std::size_t const part = Size * step;
     for (std::size_t first = begin / part * part; first < end; first += part) {
-        bool const whole = first >= begin && first + part <= end;
         for (std::size_t i = 0; i < step; ++i) {
             std::size_t const low = first + i;
             std::size_t const high = first + half * step + (Mirrored ? step - 1 - i : i);
-            if (whole)
+            if (low >= begin && high + (half - 1) * step < end)
                 s.template apply<network>(low - begin, high - begin, step);
-            else
+            else if constexpr (Size > 2)
                 apply_within<network>(s, begin, end, low, high, step);
         }
     }
