@@ -138,6 +138,7 @@ template <bool WithGradient, bool Weighted, class V, class T>
                 sorted_tags[p] = lanes::select(no_tag < sorted_tags[p], sorted_tags[p], after_samples);
         });
     if constexpr (WithGradient) {
+        std::fill_n(keys.begin(), n, invalid); // in its lanes a tag may have changed places with padding
         put_back<V>(sorted_tags, scratch.data(), n + m, keys.data());
         lanes::write_columns<V>(keys.data(), gradient, first, 0, n, count);
     }
