@@ -3,6 +3,8 @@
 #include "arcade.hpp"
 #include "atari.hpp"
 
+#include "train/option_checks.hpp"
+
 #include <gmac/backends/tbb.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/environment/vector_environment.hpp>
@@ -135,9 +137,11 @@ int run(int argc, char** argv) {
         "gmac-ale-speed");
     app.add_option("--rom", rom, "a ROM")->required();
     app.add_option("--preprocessing", rules_name, "paper, machado2018 or ale_vector")->capture_default_str();
-    app.add_option("--turns", turns, "of each")->capture_default_str()->check(CLI::PositiveNumber);
-    app.add_option("--steps", steps, "of a turn")->capture_default_str();
-    app.add_option("--environments", environments, "games that are played in turn")->capture_default_str();
+    app.add_option("--turns", turns, "of each")->capture_default_str()->check(gmac::examples::train::refuse_zero);
+    app.add_option("--steps", steps, "of a turn")->capture_default_str()->check(gmac::examples::train::refuse_zero);
+    app.add_option("--environments", environments, "games that are played in turn")
+        ->capture_default_str()
+        ->check(gmac::examples::train::refuse_zero);
     CLI11_PARSE(app, argc, argv);
 
     ale::preprocessing const rules = ale::preprocessing_named(rules_name);
