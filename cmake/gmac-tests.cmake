@@ -45,6 +45,13 @@ foreach(lanes IN ITEMS avx2 avx512)
         message(STATUS "gmac: this machine has no ${lanes}, no tests run with it")
     endif()
 endforeach()
+# gmac_without_avx512_blas(<tests>): OpenBLAS's small products for AVX-512 allocate, which tests of ours must not see.
+function(gmac_without_avx512_blas)
+    if(GMAC_MACHINE_HAS_avx512)
+        set_tests_properties(${ARGN} PROPERTIES ENVIRONMENT OPENBLAS_CORETYPE=Haswell)
+    endif()
+endfunction()
+
 function(gmac_add_lane_tests area)
     foreach(lanes IN ITEMS avx2 avx512)
         if(GMAC_MACHINE_HAS_${lanes})

@@ -22,7 +22,8 @@ namespace gmac::backends {
 /// with. Models gmac::nn::backend. Opt-in: needs xtensor-blas and a BLAS (CMake: gmac::xtensor).
 ///
 /// An agent shares its minibatches between threads by itself, so let the BLAS have one thread (OPENBLAS_NUM_THREADS=1,
-/// for instance): with more, it may allocate, and its last bits may depend on how many there are.
+/// for instance): with more, it may allocate, and its last bits may depend on how many there are. On machines with AVX-512
+/// OpenBLAS (0.3.21) allocates in small products in any case, unless OPENBLAS_CORETYPE=Haswell.
 template <class T>
     requires std::same_as<T, float> || std::same_as<T, double>
 struct xtensor : maps<T> {
