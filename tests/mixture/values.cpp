@@ -162,8 +162,7 @@ double target_term_error(mixture_case<1> const& given) {
         size += 2.0 * delta(u, v);
     }
     auto const states = static_cast<double>(given.means.rows);
-    auto const value =
-        static_cast<double>(gaussian_mixture_energy{true}.value(given.head, outputs.view(), targets));
+    auto const value = static_cast<double>(gaussian_mixture_energy{true}.value(given.head, outputs.view(), targets));
     return std::abs(value - exact / states) / (size / states);
 }
 
