@@ -10,7 +10,6 @@
 #include <gmac/agent/policy.hpp>
 #include <gmac/agent/report.hpp>
 #include <gmac/agent/rollout.hpp>
-#include <gmac/agent/snapshot.hpp>
 #include <gmac/agent/state_values.hpp>
 #include <gmac/agent/surrogate.hpp>
 #include <gmac/agent/value_network.hpp>

@@ -16,5 +16,6 @@
 #include <gmac/imputation.hpp>
 #include <gmac/losses.hpp>
 #include <gmac/nn.hpp>
+#include <gmac/storage.hpp>
 #include <gmac/targets.hpp>
 #include <gmac/version.hpp>

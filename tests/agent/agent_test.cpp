@@ -2,7 +2,7 @@
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
 #include <gmac/agents.hpp>
-#include <gmac/backends/tbb.hpp>
+#include <gmac/core/tbb_executor.hpp>
 #include <gmac/environment/normalized.hpp>
 #include <gmac/environment/vector_environment.hpp>
 

@@ -2,7 +2,7 @@
 // Observations as bytes and states of several observations, from the environment to the agent.
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agents.hpp>
-#include <gmac/backends/tbb.hpp>
+#include <gmac/core/tbb_executor.hpp>
 #include <gmac/environment/clipped_rewards.hpp>
 #include <gmac/environment/time_limit.hpp>
 #include <gmac/environment/vector_environment.hpp>

@@ -5,7 +5,7 @@
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
 
-#include "../../examples/ale/atari.hpp"
+#include "../../examples/environments/ale/atari.hpp"
 #include "scripted.hpp"
 
 #include <gmac/environment/clipped_rewards.hpp>

@@ -3,8 +3,8 @@
 #include "samples/says.hpp"
 #include "support/catch.hpp"
 
-#include "../../examples/ale/area.hpp"
-#include "../../examples/ale/grey.hpp"
+#include "../../examples/environments/ale/area.hpp"
+#include "../../examples/environments/ale/grey.hpp"
 
 #include <gmac/core/random.hpp>
 

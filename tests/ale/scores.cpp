@@ -3,7 +3,7 @@
 #include "samples/says.hpp"
 #include "support/catch.hpp"
 
-#include "../../examples/train/output/score_table.hpp"
+#include "../../examples/programs/train/output/score_table.hpp"
 
 #include <cmath>
 #include <limits>

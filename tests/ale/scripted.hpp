@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "../../examples/ale/emulator.hpp"
+#include "../../examples/environments/ale/emulator.hpp"
 
 #include <gmac/core/archive.hpp>
 

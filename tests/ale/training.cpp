@@ -3,14 +3,14 @@
 #include "samples/says.hpp"
 #include "support/catch.hpp"
 
-#include "../../examples/train/atari_densities.hpp"
-#include "../../examples/train/atari_experiment.hpp"
+#include "../../examples/programs/train/atari_densities.hpp"
+#include "../../examples/programs/train/atari_experiment.hpp"
 #include "deploy/trained.hpp"
 #include "scripted.hpp"
 
-#include <gmac/agent/checkpoint.hpp>
-#include <gmac/backends/tbb.hpp>
+#include <gmac/core/tbb_executor.hpp>
 #include <gmac/deploy/policy_file.hpp>
+#include <gmac/storage/checkpoint.hpp>
 
 #include <algorithm>
 #include <array>

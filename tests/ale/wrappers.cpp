@@ -4,8 +4,8 @@
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
 
-#include "../../examples/ale/frame_wrappers.hpp"
-#include "../../examples/ale/play_wrappers.hpp"
+#include "../../examples/environments/ale/frame_wrappers.hpp"
+#include "../../examples/environments/ale/play_wrappers.hpp"
 #include "scripted.hpp"
 
 #include <gmac/core/random.hpp>

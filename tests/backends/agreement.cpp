@@ -9,7 +9,7 @@
 
 #include <gmac/backends/eigen.hpp>
 #include <gmac/backends/simd.hpp>
-#include <gmac/backends/tbb.hpp>
+#include <gmac/core/tbb_executor.hpp>
 #include <gmac/environment/normalized.hpp>
 #include <gmac/environment/vector_environment.hpp>
 #if defined(GMAC_TEST_XTENSOR)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../../examples/classic/cart_pole.hpp"
+#include "../../examples/environments/classic/cart_pole.hpp"
 #include "backends/agents.hpp"
 #include "support/catch.hpp"
 

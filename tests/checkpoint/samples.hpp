@@ -3,8 +3,8 @@
 
 #include "output/crc32c_by_bits.hpp"
 
-#include <gmac/agent/checkpoint.hpp>
 #include <gmac/core/random.hpp>
+#include <gmac/storage/checkpoint.hpp>
 
 #include <array>
 #include <cstddef>

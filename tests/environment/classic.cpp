@@ -3,8 +3,8 @@
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
 
-#include "../../examples/classic/cart_pole.hpp"
-#include "../../examples/classic/pendulum.hpp"
+#include "../../examples/environments/classic/cart_pole.hpp"
+#include "../../examples/environments/classic/pendulum.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // What a batch refuses, and that the messages name the environment, the step and the quantity.
 #include "support/catch.hpp"
 
-#include "../../examples/classic/cart_pole.hpp"
+#include "../../examples/environments/classic/cart_pole.hpp"
 #include "worlds.hpp"
 
 #include <gmac/environment/running_statistics.hpp>

@@ -5,7 +5,7 @@
 
 #include "worlds.hpp"
 
-#include <gmac/backends/tbb.hpp>
+#include <gmac/core/tbb_executor.hpp>
 #include <gmac/environment/normalized.hpp>
 #include <gmac/environment/vector_environment.hpp>
 

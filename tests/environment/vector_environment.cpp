@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
 
-#include "../../examples/classic/cart_pole.hpp"
+#include "../../examples/environments/classic/cart_pole.hpp"
 #include "worlds.hpp"
 
 #include <gmac/environment/clipped_rewards.hpp>

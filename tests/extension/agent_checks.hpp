@@ -3,7 +3,7 @@
 
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/policy.hpp>
-#include <gmac/backends/tbb.hpp>
+#include <gmac/core/tbb_executor.hpp>
 #include <gmac/environment/normalized.hpp>
 #include <gmac/environment/vector_environment.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head and the loss of examples/extension: the mathematics, and that they make an agent like the library's own.
+// The head and the loss of examples/programs/extension: the mathematics, and that they make an agent like the library's own.
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agent/actor_critic.hpp>
 #include <gmac/core/random.hpp>

@@ -5,7 +5,7 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 
-#include <gmac/agent/checkpoint.hpp>
+#include <gmac/storage/checkpoint.hpp>
 
 #include <fmt/format.h>
 

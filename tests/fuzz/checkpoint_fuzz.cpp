@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checkpoint reader on arbitrary bytes: it throws gmac::error or hands out a checkpoint that can be written again.
 // Each input is also read with the length and the checksum put right, else nearly all would stop there.
-#include <gmac/agent/checkpoint.hpp>
+#include <gmac/storage/checkpoint.hpp>
 
 #include <cstddef>
 #include <cstdint>

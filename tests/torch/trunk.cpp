@@ -7,7 +7,7 @@
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agent/actor_critic.hpp>
 #include <gmac/backends/simd.hpp>
-#include <gmac/backends/tbb.hpp>
+#include <gmac/core/tbb_executor.hpp>
 #include <gmac/environment/vector_environment.hpp>
 #include <gmac/heads/gaussian_mixture.hpp>
 #include <gmac/losses/gaussian_mixture_energy.hpp>

@@ -2,8 +2,8 @@
 // gmac-train as its user meets it: what it says, what it leaves, and that stopping it changes nothing.
 #include "train/output/metrics_table.hpp"
 
-#include <gmac/agent/checkpoint.hpp>
 #include <gmac/deploy/policy_file.hpp>
+#include <gmac/storage/checkpoint.hpp>
 
 #include "support/catch.hpp"
 #include "support/program.hpp"

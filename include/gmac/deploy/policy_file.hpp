@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/agent/checkpoint.hpp>
 #include <gmac/deploy/policy.hpp>
 #include <gmac/nn/atari_trunk.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/mlp.hpp>
+#include <gmac/storage/checkpoint.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-evaluate: how well trained agents do, with intervals, as JSON and as a table.
+#include "report.hpp"
+
+#include "train/option_checks.hpp"
+
+#include <gmac/core/tbb_executor.hpp>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <thread>
+
+namespace {
+
+namespace train = gmac::examples::train;
+
+struct options {
+    std::vector<std::string> runs;
+    std::size_t episodes = 100;
+    std::uint64_t seed = 1'000'000;
+    train::bootstrap bootstrap;
+    std::size_t threads = (std::max)(1u, std::thread::hardware_concurrency());
+    std::string out;
+};
+
+void add_options(CLI::App& app, options& chosen) {
+    app.add_option("runs", chosen.runs, "folders of runs of gmac-train, or checkpoints")->required();
+    app.add_option("--episodes", chosen.episodes, "played of each run, each in an environment of its own")
+        ->capture_default_str()
+        ->check(train::refuse_zero);
+    app.add_option("--seed", chosen.seed, "of the environments and of the resamples; take one not used in training")
+        ->capture_default_str()
+        ->check(train::refuse_negative);
+    app.add_option("--level", chosen.bootstrap.level, "coverage of the bootstrap intervals, between 0 and 1")
+        ->capture_default_str();
+    app.add_option("--resamples", chosen.bootstrap.resamples, "of the bootstrap")
+        ->capture_default_str()
+        ->check(train::refuse_zero);
+    app.add_option("--threads", chosen.threads, "the numbers do not depend on it")
+        ->capture_default_str()
+        ->check(train::refuse_zero);
+    app.add_option("--out", chosen.out, "file for the JSON; a table is printed then instead of it");
+}
+
+void evaluate(options& chosen) {
+    gmac::tbb_executor tasks(chosen.threads);
+    chosen.bootstrap.seed = chosen.seed;
+    std::vector<train::run_score> runs;
+    for (std::string const& path : chosen.runs)
+        runs.push_back(train::score(path, chosen.episodes, chosen.seed, chosen.bootstrap, tasks));
+    auto const groups = train::group(runs, chosen.bootstrap);
+    nlohmann::ordered_json json{{"episodes", chosen.episodes},
+                                {"seed", chosen.seed},
+                                {"level", chosen.bootstrap.level},
+                                {"resamples", chosen.bootstrap.resamples}};
+    json.update(train::to_json(runs, groups));
+    std::string const text = json.dump(4, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+    if (chosen.out.empty()) {
+        fmt::print("{}", text);
+        return;
+    }
+    gmac::replace_file(chosen.out, text);
+    fmt::print("{}", train::table(runs, groups));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app(
+        "gmac-evaluate plays episodes with the most likely actions of agents that gmac-train has trained, and writes the "
+        "mean, median and interquartile mean of their returns with bootstrap intervals, as JSON. Several runs of one "
+        "environment and algorithm are also judged together.",
+        "gmac-evaluate");
+    options chosen;
+    add_options(app, chosen);
+    CLI11_PARSE(app, argc, argv);
+    try {
+        evaluate(chosen);
+    } catch (std::exception const& problem) {
+        std::fprintf(stderr, "gmac-evaluate: %s\n", problem.what());
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/storage/files.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace gmac::examples::train {
+
+/// The folder of one training run. A run is there if it has a config.json, and finished if it has a summary.json. While
+/// this object lives, no other process can use the folder as a run.
+class run_folder {
+public:
+    /// Makes the folder, or takes an empty one. Refuses one that holds a run, unless `overwrite`, and one that holds
+    /// other files in any case. With `overwrite` the run's own files are removed, and nothing else.
+    /// Throws gmac::error that names the folder and says what to do.
+    [[nodiscard]] static run_folder create(std::filesystem::path path, bool overwrite = false) {
+        std::error_code problem;
+        std::filesystem::create_directories(path, problem);
+        // An existing file in the way gives an error here or a success that is none, whatever the library's version.
+        gmac::require(!problem && std::filesystem::is_directory(path, problem), "cannot create the folder {}: {}",
+                      path.string(), problem ? problem.message() : "there is a file of that name");
+        run_folder folder(std::move(path));
+        if (folder.started() && !overwrite)
+            folder.refuse_run();
+        gmac::require(folder.started() || folder.holds_nothing(),
+                      "{} is not empty and not the folder of a run: choose another folder with --out",
+                      folder.path_.string());
+        if (folder.started())
+            folder.remove_run();
+        return folder;
+    }
+
+    /// Takes the folder of a run that has a checkpoint. Throws gmac::error that names the folder.
+    [[nodiscard]] static run_folder resume(std::filesystem::path path) {
+        std::error_code problem;
+        gmac::require(std::filesystem::is_directory(path, problem), "cannot resume {}: there is no such folder",
+                      path.string());
+        run_folder folder(std::move(path));
+        gmac::require(folder.started(), "cannot resume {}: there is no config.json, so it is not the folder of a run",
+                      folder.path_.string());
+        gmac::require(std::filesystem::exists(folder.checkpoint()),
+                      "cannot resume {}: the run was stopped before its first checkpoint; start it again with "
+                      "--overwrite",
+                      folder.path_.string());
+        return folder;
+    }
+
+    [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
+    [[nodiscard]] std::filesystem::path config() const { return path_ / "config.json"; }
+    [[nodiscard]] std::filesystem::path summary() const { return path_ / "summary.json"; }
+    [[nodiscard]] std::filesystem::path metrics() const { return path_ / "metrics.csv"; }
+    [[nodiscard]] std::filesystem::path episodes() const { return path_ / "episodes.csv"; }
+    [[nodiscard]] std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
+    /// The policy of the checkpoint by itself, for gmac::load_policy.
+    [[nodiscard]] std::filesystem::path policy() const { return path_ / "policy.safetensors"; }
+    /// The checkpoint kept after so many frames; by name they are in their order.
+    [[nodiscard]] std::filesystem::path kept_checkpoint(std::uint64_t frames) const {
+        return path_ / fmt::format("checkpoint-{:012}.safetensors", frames);
+    }
+    // Pictures, without their endings: each is written as .png and as .svg.
+    [[nodiscard]] std::filesystem::path learning_curve() const { return path_ / "learning_curve"; }
+    [[nodiscard]] std::filesystem::path value_densities() const { return path_ / "value_densities"; }
+
+    [[nodiscard]] bool started() const { return std::filesystem::exists(config()); }
+    [[nodiscard]] bool finished() const { return std::filesystem::exists(summary()); }
+
+    void write_config(nlohmann::ordered_json const& values) const { write_json(config(), values); }
+    [[nodiscard]] nlohmann::ordered_json read_config() const { return read_json(config()); }
+
+    /// Marks the run as finished; `values` says how it ended.
+    void finish(nlohmann::ordered_json const& values) const { write_json(summary(), values); }
+    /// A finished run that goes on is not finished any more.
+    void reopen() const {
+        std::error_code problem;
+        std::filesystem::remove(summary(), problem);
+        gmac::require(!problem, "cannot remove {}: {}", summary().string(), problem.message());
+    }
+
+private:
+    explicit run_folder(std::filesystem::path path)
+        : path_(std::move(path)), lock_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+        gmac::require(lock_.open(), "cannot open the folder {}: {}", path_.string(),
+                      gmac::detail::system_message(errno));
+        if (::access(path_.c_str(), W_OK | X_OK) != 0)
+            gmac::fail("cannot write to the folder {}: {}", path_.string(), gmac::detail::system_message(errno));
+        // A file system that knows no locks is used without one.
+        gmac::require(::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK,
+                      "the folder {} is in use: another process is training into it", path_.string());
+    }
+
+    [[noreturn]] void refuse_run() const {
+        if (finished())
+            gmac::fail("{} holds a finished run: choose another folder with --out, or replace the run with --overwrite",
+                       path_.string());
+        if (std::filesystem::exists(checkpoint()))
+            gmac::fail(
+                "{0} holds a run that is not finished: go on with it by --resume {0}, or replace it with "
+                "--overwrite",
+                path_.string());
+        gmac::fail("{} holds a run that was stopped before its first checkpoint: replace it with --overwrite",
+                   path_.string());
+    }
+
+    /// A run that was killed while it wrote its config leaves the partial file, which is nothing.
+    [[nodiscard]] bool holds_nothing() const {
+        for (auto const& file : std::filesystem::directory_iterator(path_))
+            if (file.path().filename() != "config.json.partial")
+                return false;
+        return true;
+    }
+
+    /// The config goes last: a run half removed is still seen as one.
+    void remove_run() const {
+        std::vector<std::filesystem::path> files;
+        for (auto const& file : std::filesystem::directory_iterator(path_))
+            if (std::string const name = file.path().filename().string(); file.is_regular_file() && is_ours(name))
+                files.push_back(file.path());
+        files.push_back(config());
+        for (auto const& file : files) {
+            std::error_code problem;
+            std::filesystem::remove(file, problem);
+            gmac::require(!problem, "cannot remove {}: {}", file.string(), problem.message());
+        }
+    }
+    [[nodiscard]] static bool is_ours(std::string_view name) {
+        for (std::string_view const ours :
+             {"summary.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors", "policy.safetensors"})
+            if (name == ours || name == std::string(ours) + ".partial")
+                return true;
+        for (std::string_view const picture : {"learning_curve.", "value_densities.", "play.gif"})
+            if (name.starts_with(picture))
+                return true;
+        if (name.starts_with("checkpoint-") && (name.ends_with(".safetensors") || name.ends_with(".partial")))
+            return true;
+        return name == "config.json.partial" || name.starts_with("events.out.tfevents.");
+    }
+
+    static void write_json(std::filesystem::path const& path, nlohmann::ordered_json const& values) {
+        gmac::replace_file(path, values.dump(4, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+    }
+    [[nodiscard]] static nlohmann::ordered_json read_json(std::filesystem::path const& path) {
+        auto const bytes = gmac::read_file(path);
+        std::string_view const text(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+        auto values = nlohmann::ordered_json::parse(text, nullptr, false);
+        gmac::require(!values.is_discarded(), "{} is not JSON", path.string());
+        return values;
+    }
+
+    std::filesystem::path path_;
+    gmac::detail::descriptor lock_;
+};
+
+} // namespace gmac::examples::train

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+#include <gmac/storage/files.hpp>
+
+#include <fmt/format.h>
+#include <protozero/pbf_writer.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gmac::examples::train {
+
+namespace tensorboard {
+
+/// The masked CRC-32C of the TFRecord format.
+[[nodiscard]] inline std::uint32_t masked_checksum(std::string_view bytes) noexcept {
+    std::uint32_t const plain = gmac::crc32c().add(std::as_bytes(std::span(bytes))).value();
+    return std::rotr(plain, 15) + 0xa282ead8u;
+}
+
+/// A TFRecord: length, its checksum, the bytes, their checksum; all little endian.
+[[nodiscard]] inline std::string record(std::string_view bytes) {
+    static_assert(std::endian::native == std::endian::little);
+    auto const raw = [](auto number) {
+        auto const chars = std::bit_cast<std::array<char, sizeof number>>(number);
+        return std::string(chars.data(), chars.size());
+    };
+    std::string const length = raw(static_cast<std::uint64_t>(bytes.size()));
+    return length + raw(masked_checksum(length)) + std::string(bytes) + raw(masked_checksum(bytes));
+}
+
+// The field numbers of tensorboard/compat/proto/event.proto and summary.proto.
+namespace field {
+inline constexpr protozero::pbf_tag_type wall_time = 1, step = 2, file_version = 3, summary = 5, session_log = 7;
+inline constexpr protozero::pbf_tag_type summary_value = 1;
+inline constexpr protozero::pbf_tag_type value_tag = 1, value_simple = 2;
+inline constexpr protozero::pbf_tag_type log_status = 1;
+} // namespace field
+
+/// The event with which every file begins.
+[[nodiscard]] inline std::string version_event(double wall_time) {
+    std::string event;
+    protozero::pbf_writer writer(event);
+    writer.add_double(field::wall_time, wall_time);
+    writer.add_string(field::file_version, "brain.Event:2");
+    return event;
+}
+
+/// Makes TensorBoard forget what other files say of this step and later ones: the mark of a run that was resumed.
+[[nodiscard]] inline std::string restart_event(double wall_time, std::int64_t step) {
+    std::string event;
+    protozero::pbf_writer writer(event);
+    writer.add_double(field::wall_time, wall_time);
+    writer.add_int64(field::step, step);
+    protozero::pbf_writer log(writer, field::session_log);
+    log.add_enum(field::log_status, 1); // START
+    return event;
+}
+
+[[nodiscard]] inline std::string scalars_event(double wall_time, std::int64_t step,
+                                               std::span<std::pair<std::string, double> const> scalars) {
+    std::string event;
+    protozero::pbf_writer writer(event);
+    writer.add_double(field::wall_time, wall_time);
+    writer.add_int64(field::step, step);
+    protozero::pbf_writer summary(writer, field::summary);
+    for (auto const& [tag, number] : scalars) {
+        protozero::pbf_writer value(summary, field::summary_value);
+        value.add_string(field::value_tag, tag);
+        value.add_float(field::value_simple, static_cast<float>(number));
+    }
+    return event;
+}
+
+} // namespace tensorboard
+
+/// Writes scalars for TensorBoard (`tensorboard --logdir <folder>`): one event file for each run of the program, as
+/// TensorBoard expects it.
+class tensorboard_writer {
+public:
+    /// Makes a new event file in `folder`. A run that is resumed gives the first step that it writes, and TensorBoard
+    /// drops what the earlier files say from that step on. Throws gmac::error.
+    explicit tensorboard_writer(std::filesystem::path const& folder, std::optional<std::int64_t> resumed_at = {},
+                                double wall_time = now()) {
+        std::array<char, 256> host{};
+        if (::gethostname(host.data(), host.size() - 1) != 0)
+            host = {'l', 'o', 'c', 'a', 'l'};
+        for (int number = 0; !file_.open(); ++number) {
+            path_ = folder /
+                    fmt::format("events.out.tfevents.{:010.0f}.{}.{}.{}", wall_time, host.data(), ::getpid(), number);
+            file_ = gmac::detail::descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+            if (!file_.open() && errno != EEXIST)
+                give_up("create", errno);
+        }
+        write(tensorboard::version_event(wall_time));
+        if (resumed_at)
+            write(tensorboard::restart_event(wall_time, *resumed_at));
+    }
+
+    /// The step is what TensorBoard draws on the x axis: the frames. A slash in a name makes a group.
+    void append(std::int64_t step, std::span<std::pair<std::string, double> const> scalars, double wall_time = now()) {
+        write(tensorboard::scalars_event(wall_time, step, scalars));
+    }
+
+    [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
+
+    /// Seconds since 1970.
+    [[nodiscard]] static double now() {
+        return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    }
+
+private:
+    void write(std::string_view event) {
+        std::string const bytes = tensorboard::record(event);
+        if (int const problem = gmac::detail::write_all(file_.get(), std::as_bytes(std::span(bytes))); problem != 0)
+            give_up("write", problem);
+    }
+    [[noreturn]] void give_up(std::string_view action, int number) const {
+        gmac::fail("cannot {} {}: {}", action, path_.string(), gmac::detail::system_message(number));
+    }
+
+    std::filesystem::path path_;
+    gmac::detail::descriptor file_;
+};
+
+} // namespace gmac::examples::train

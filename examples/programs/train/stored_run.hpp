@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trainer.hpp"
+
+#include <gmac/environment/normalized.hpp>
+#include <gmac/storage/checkpoint.hpp>
+
+#include <filesystem>
+#include <memory>
+
+namespace gmac::examples::train {
+
+/// The settings that gmac-train has put into a checkpoint; `file` is its name in messages. Throws gmac::error if there
+/// are none.
+[[nodiscard]] settings settings_of(checkpoint const& stored, std::filesystem::path const& file);
+
+/// What a run has learned, to look at: the agent's parameters and the statistics that normalise observations and
+/// rewards. The environments of the training and the optimiser's state are left where they are.
+class stored_run {
+public:
+    /// `path` is a checkpoint of gmac-train or the folder of a run. Throws gmac::error that names the file and says what
+    /// is wrong with it; the file is not changed.
+    stored_run(std::filesystem::path const& path, executor& tasks);
+
+    [[nodiscard]] train::settings const& settings() const noexcept { return settings_; }
+    [[nodiscard]] trainer& agent() noexcept { return *trainer_; }
+    /// How many frames the agent was trained for.
+    [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
+
+    /// Environments as the agent has seen them in training; nothing is added to the statistics.
+    [[nodiscard]] normalized_environments evaluation(std::unique_ptr<environment_batch> worlds) const {
+        return worlds_->evaluation(std::move(worlds));
+    }
+
+private:
+    train::settings settings_;
+    std::unique_ptr<normalized_environments> worlds_; ///< one environment, whose sizes the agent is made for
+    std::unique_ptr<trainer> trainer_;
+    std::uint64_t frames_ = 0;
+};
+
+} // namespace gmac::examples::train
