@@ -3,6 +3,7 @@
 #include "arcade.hpp"
 #include "atari.hpp"
 
+#include "support/parse_options.hpp"
 #include "train/option_checks.hpp"
 
 #include <gmac/core/error.hpp>
@@ -128,7 +129,7 @@ template <class Play>
     return *middle;
 }
 
-int run(int argc, char** argv) {
+void run(int argc, char** argv) {
     std::string rom, rules_name = "paper";
     std::size_t turns = 400, steps = 64, environments = 16;
     CLI::App app(
@@ -142,7 +143,7 @@ int run(int argc, char** argv) {
     app.add_option("--environments", environments, "games that are played in turn")
         ->capture_default_str()
         ->check(gmac::examples::train::refuse_zero);
-    CLI11_PARSE(app, argc, argv);
+    gmac::examples::parse_options(app, argc, argv);
 
     ale::preprocessing const rules = ale::preprocessing_named(rules_name);
     gmac::tbb_executor one_thread(1), two_threads(2);
@@ -160,16 +161,10 @@ int run(int argc, char** argv) {
     std::printf("bare emulator                       %8.0f\n", median(bare_speed));
     std::printf("with all preprocessing              %8.0f   %.3f of it\n", median(single_speed), median(share));
     std::printf("with all preprocessing, two threads %8.0f   %.2f times one\n", median(twice_speed), median(gain));
-    return 0;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "gmac-ale-speed: %s\n", problem.what());
-        return 1;
-    }
+    return gmac::examples::run_main("gmac-ale-speed", [&] { run(argc, argv); });
 }

@@ -4,6 +4,8 @@
 
 #include "locomotion.hpp"
 
+#include "support/parse_options.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -42,9 +44,7 @@ double fastest(bullet::robot const& table, bullet::link_layout layout, int steps
     return best;
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
+void run(int argc, char** argv) {
     CLI::App app("Environment steps per second of processor time with random actions, observation and reward included.",
                  "gmac-robot-speed");
     int steps = 6000;
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     app.add_option("--runs", runs, "Runs, of which the fastest counts")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    CLI11_PARSE(app, argc, argv);
+    gmac::examples::parse_options(app, argc, argv);
 
     std::printf("%-14s %16s %16s %16s %16s\n", "", "separate links", "the same,", "merged links", "the same,");
     std::printf("%-14s %16s %16s %16s %16s\n", "steps/s", "no resets", "with resets", "no resets", "with resets");
@@ -64,4 +64,10 @@ int main(int argc, char** argv) {
                 std::printf(" %16.0f", fastest(*robot, layout, steps, resets, runs));
         std::printf("\n");
     }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    return gmac::examples::run_main("gmac-robot-speed", [&] { run(argc, argv); });
 }

@@ -4,14 +4,14 @@
 //
 //     gmac-train --env classic/cart_pole --out runs/pole
 //     echo "0 0 0.05 0" | gmac-act runs/pole/policy.safetensors
+#include "support/run_main.hpp"
+
 #include <gmac/deploy/policy_file.hpp>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <variant>
 #include <vector>
@@ -50,10 +50,9 @@ void act(Policy const& policy) {
 
 } // namespace
 
-int main(int argc, char** argv) try {
-    gmac::require(argc == 2 && argv[1][0] != '-', "usage: gmac-act POLICY.safetensors <OBSERVATIONS");
-    std::visit([](auto const& policy) { act(policy); }, gmac::load_any_policy(argv[1]));
-} catch (gmac::error const& problem) {
-    fmt::print(stderr, "gmac-act: {}\n", problem.what());
-    return EXIT_FAILURE;
+int main(int argc, char** argv) {
+    return gmac::examples::run_main("gmac-act", [&] {
+        gmac::require(argc == 2 && argv[1][0] != '-', "usage: gmac-act POLICY.safetensors <OBSERVATIONS");
+        std::visit([](auto const& policy) { act(policy); }, gmac::load_any_policy(argv[1]));
+    });
 }

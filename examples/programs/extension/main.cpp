@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-extension: trains with a head and a loss that are not the library's, and prints what was learned.
 #include "extension/logistic_mixture.hpp"
+#include "support/run_main.hpp"
 
 #include <gmac/gmac.hpp>
 
@@ -8,7 +9,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <span>
 
 /// Five fields in a row. On each one may take 0.3 and leave, or go on; who goes on from the last one gets 2 or loses 1,
@@ -58,11 +58,7 @@ void print_values(agent_type const& agent, double discount) {
                    head_type::quantile(expected, fraction), shrink * prize);
 }
 
-int main(int argc, char** argv) {
-    if (argc > 1) {
-        fmt::print(stderr, "gmac-extension takes no arguments, but got {}\n", argv[1]);
-        return 1;
-    }
+void learn() {
     gmac::vector_environment<gamble> worlds(32, /*seed*/ 1);
     gmac::agent_options options{.steps = 32, .minibatch = 256, .epochs = 4, .learning_rate = 2e-3};
     options.hidden = {32, 32};
@@ -72,4 +68,11 @@ int main(int argc, char** argv) {
                          fmt::print("{}\n", report);
                  }});
     print_values(agent, options.discount);
+}
+
+int main(int argc, char** argv) {
+    return gmac::examples::run_main("gmac-extension", [&] {
+        gmac::require(argc == 1, "it takes no arguments, but got {}", argv[1]);
+        learn();
+    });
 }

@@ -2,6 +2,7 @@
 #include "experiment.hpp"
 #include "pictures.hpp"
 
+#include "support/parse_options.hpp"
 #include "train/option_checks.hpp"
 
 #include <gmac/core/error.hpp>
@@ -13,7 +14,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -118,21 +118,13 @@ void run(request const& asked) {
 } // namespace
 
 int main(int argc, char** argv) {
-    request asked;
-    CLI::App app(
-        "gmac-five-state learns the value distributions of a chain of five states by eight methods\n"
-        "and compares what they find for the first state with the truth.");
-    describe(app, asked);
-    try {
-        app.parse(argc, argv);
+    return gmac::examples::run_main("gmac-five-state", [&] {
+        request asked;
+        CLI::App app(
+            "gmac-five-state learns the value distributions of a chain of five states by eight methods\n"
+            "and compares what they find for the first state with the truth.");
+        describe(app, asked);
+        gmac::examples::parse_options(app, argc, argv);
         run(asked);
-        return 0;
-    } catch (CLI::ParseError const& end) {
-        return app.exit(end);
-    } catch (gmac::error const& problem) {
-        std::fprintf(stderr, "gmac-five-state: %s\n", problem.what());
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "gmac-five-state: unexpected: %s\n", problem.what());
-    }
-    return 1;
+    });
 }

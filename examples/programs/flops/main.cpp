@@ -2,12 +2,11 @@
 // gmac-flops: Table 3 of the paper, counted, and what the losses alone cost.
 #include "flops/closed_forms.hpp"
 #include "flops/table.hpp"
+#include "support/run_main.hpp"
 
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -112,14 +111,13 @@ void print_losses() {
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc > 1) {
-        fmt::print(stderr, "gmac-flops takes no arguments, but got {}\n", argv[1]);
-        return EXIT_FAILURE;
-    }
-    fmt::print("Table 3 of the paper on Breakout's shapes, counted\n\n");
-    print_key();
-    print_table(256);
-    print_table(512);
-    print_difference();
-    print_losses();
+    return gmac::examples::run_main("gmac-flops", [&] {
+        gmac::require(argc == 1, "it takes no arguments, but got {}", argv[1]);
+        fmt::print("Table 3 of the paper on Breakout's shapes, counted\n\n");
+        print_key();
+        print_table(256);
+        print_table(512);
+        print_difference();
+        print_losses();
+    });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-torch: GMAC on cart-pole with a trunk of libtorch. The trunk then goes back to libtorch.
 #include "classic/cart_pole.hpp"
+#include "support/run_main.hpp"
 
 #include <gmac/gmac.hpp>
 #include <gmac/torch/trunk.hpp>
@@ -31,9 +32,7 @@ double evaluate(agent_type const& agent) {
     return sum / static_cast<double>(worlds.size());
 }
 
-} // namespace
-
-int main() {
+int learn() {
     at::set_num_threads(1); // small networks: more threads are slower, and a run is the same again
     torch::nn::Sequential network(torch::nn::Linear(4, 64), torch::nn::Tanh(), torch::nn::Linear(64, 64),
                                   torch::nn::Tanh());
@@ -56,4 +55,10 @@ int main() {
     auto const learned = trunk.module_with(agent.parameters().first(trunk.parameter_count()));
     fmt::print("back in libtorch: a module with {} tensors of parameters\n", learned->parameters().size());
     return after > 400.0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+} // namespace
+
+int main() {
+    return gmac::examples::run_main("gmac-torch", learn);
 }

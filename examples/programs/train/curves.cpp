@@ -2,6 +2,7 @@
 // gmac-curves: one picture and one table of several runs of gmac-train.
 #include "output/learning_figure.hpp"
 #include "output/metrics_table.hpp"
+#include "support/parse_options.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/storage/files.hpp>
@@ -11,8 +12,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -74,7 +73,7 @@ line add_run(fs::path const& folder, train::learning_figure& figure) {
     return result;
 }
 
-int run(int argc, char** argv) {
+void run(int argc, char** argv) {
     std::vector<std::string> folders;
     std::string out, title;
     CLI::App app(
@@ -83,11 +82,7 @@ int run(int argc, char** argv) {
     app.add_option("runs", folders, "folders that gmac-train has written")->required();
     app.add_option("--out", out, "picture without its ending: .png and .svg are written; without it only the table");
     app.add_option("--title", title, "of the picture; by default the environment");
-    try {
-        app.parse(argc, argv);
-    } catch (CLI::ParseError const& end) {
-        return app.exit(end);
-    }
+    gmac::examples::parse_options(app, argc, argv);
     train::learning_figure figure;
     std::vector<line> lines;
     for (std::string const& folder : folders)
@@ -99,7 +94,7 @@ int run(int argc, char** argv) {
         fmt::print("| {} | {} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.0f} |\n", one.environment,
                    one.algorithm, one.seed, one.best, one.last, one.evaluation, one.seconds, one.frames / one.seconds);
     if (out.empty())
-        return 0;
+        return;
     if (figure.panels.size() == 1) {
         auto& only = figure.panels.front();
         only.title = title.empty() ? only.title : title;
@@ -108,16 +103,10 @@ int run(int argc, char** argv) {
         figure.title = title.empty() ? "Learning curves" : title;
         train::plot_learning_figure(out, figure);
     }
-    return 0;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "gmac-curves: %s\n", problem.what());
-        return 1;
-    }
+    return gmac::examples::run_main("gmac-curves", [&] { run(argc, argv); });
 }

@@ -2,6 +2,7 @@
 // gmac-ale-densities: a state of an Atari game beside what several runs made of its value as they were trained.
 #include "atari_densities.hpp"
 #include "option_checks.hpp"
+#include "support/parse_options.hpp"
 
 #include <gmac/core/tbb_executor.hpp>
 
@@ -9,8 +10,6 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -19,7 +18,7 @@ namespace {
 
 namespace train = gmac::examples::train;
 
-int run(int argc, char** argv) {
+void run(int argc, char** argv) {
     std::vector<std::filesystem::path> folders;
     std::string out = "value_densities";
     std::size_t step = 100;
@@ -34,26 +33,16 @@ int run(int argc, char** argv) {
         ->check(train::refuse_negative);
     app.add_option("--seed", seed, "of this game")->capture_default_str()->check(train::refuse_negative);
     app.add_option("--out", out, "picture without its ending: .png and .svg are written")->capture_default_str();
-    try {
-        app.parse(argc, argv);
-    } catch (CLI::ParseError const& end) {
-        return app.exit(end);
-    }
+    gmac::examples::parse_options(app, argc, argv);
     gmac::tbb_executor tasks(1);
     train::plot_density_history(out, train::atari_densities(folders, step, seed, [&](train::settings const& settings) {
                                     return train::make_arcade_experiment(settings, tasks);
                                 }));
     fmt::print("{}.png and {}.svg are written\n", out, out);
-    return 0;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "gmac-ale-densities: %s\n", problem.what());
-        return 1;
-    }
+    return gmac::examples::run_main("gmac-ale-densities", [&] { run(argc, argv); });
 }

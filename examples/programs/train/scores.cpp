@@ -2,6 +2,7 @@
 // gmac-scores: the table of scores of a folder of runs on Atari games.
 #include "output/metrics_table.hpp"
 #include "output/score_table.hpp"
+#include "support/parse_options.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/storage/files.hpp>
@@ -11,7 +12,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -58,7 +58,7 @@ void add_published(fs::path const& path, std::vector<train::run_score>& runs) {
     }
 }
 
-int run(int argc, char** argv) {
+void run(int argc, char** argv) {
     std::vector<std::string> folders;
     std::string published;
     CLI::App app(
@@ -66,11 +66,7 @@ int run(int argc, char** argv) {
         "mean and median of the human-normalised scores.");
     app.add_option("folders", folders, "runs of gmac-train, or folders that hold them at any depth")->required();
     app.add_option("--published", published, "a file of game,method,score with this header, for more columns");
-    try {
-        app.parse(argc, argv);
-    } catch (CLI::ParseError const& end) {
-        return app.exit(end);
-    }
+    gmac::examples::parse_options(app, argc, argv);
     std::vector<train::run_score> runs;
     for (fs::path const folder : folders) {
         gmac::require(fs::is_directory(folder), "there is no folder {}", folder.string());
@@ -84,16 +80,10 @@ int run(int argc, char** argv) {
     if (!published.empty())
         add_published(published, runs);
     fmt::print("{}", train::score_table(runs));
-    return 0;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "gmac-scores: %s\n", problem.what());
-        return 1;
-    }
+    return gmac::examples::run_main("gmac-scores", [&] { run(argc, argv); });
 }

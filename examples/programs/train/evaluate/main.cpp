@@ -2,6 +2,7 @@
 // gmac-evaluate: how well trained agents do, with intervals, as JSON and as a table.
 #include "report.hpp"
 
+#include "support/parse_options.hpp"
 #include "train/option_checks.hpp"
 
 #include <gmac/core/tbb_executor.hpp>
@@ -10,8 +11,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <thread>
 
 namespace {
@@ -70,19 +69,15 @@ void evaluate(options& chosen) {
 } // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app(
-        "gmac-evaluate plays episodes with the most likely actions of agents that gmac-train has trained, and writes the "
-        "mean, median and interquartile mean of their returns with bootstrap intervals, as JSON. Several runs of one "
-        "environment and algorithm are also judged together.",
-        "gmac-evaluate");
-    options chosen;
-    add_options(app, chosen);
-    CLI11_PARSE(app, argc, argv);
-    try {
+    return gmac::examples::run_main("gmac-evaluate", [&] {
+        CLI::App
+            app("gmac-evaluate plays episodes with the most likely actions of agents that gmac-train has trained, and "
+                "writes the mean, median and interquartile mean of their returns with bootstrap intervals, as JSON. "
+                "Several runs of one environment and algorithm are also judged together.",
+                "gmac-evaluate");
+        options chosen;
+        add_options(app, chosen);
+        gmac::examples::parse_options(app, argc, argv);
         evaluate(chosen);
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "gmac-evaluate: %s\n", problem.what());
-        return 1;
-    }
-    return 0;
+    });
 }

@@ -2,14 +2,12 @@
 // gmac-play: a film of a trained robot, or the trace of one that repeats recorded actions.
 #include "replay.hpp"
 #include "show.hpp"
+#include "support/parse_options.hpp"
 #include "train/option_checks.hpp"
 
 #include <gmac/core/error.hpp>
 
 #include <CLI/CLI.hpp>
-
-#include <cstdio>
-#include <exception>
 
 namespace {
 
@@ -64,24 +62,20 @@ void check(CLI::App const& app) {
 } // namespace
 
 int main(int argc, char** argv) {
-    CLI::App
-        app("Draws an episode of a trained robot, or repeats actions on a robot in Bullet and writes observations, "
-            "rewards and states as CSV.",
-            "gmac-play");
-    train::show_options shown;
-    train::replay_options replayed;
-    add_show_options(app, shown);
-    add_replay_options(app, replayed);
-    CLI11_PARSE(app, argc, argv);
-    try {
+    return gmac::examples::run_main("gmac-play", [&] {
+        CLI::App
+            app("Draws an episode of a trained robot, or repeats actions on a robot in Bullet and writes observations, "
+                "rewards and states as CSV.",
+                "gmac-play");
+        train::show_options shown;
+        train::replay_options replayed;
+        add_show_options(app, shown);
+        add_replay_options(app, replayed);
+        gmac::examples::parse_options(app, argc, argv);
         check(app);
         if (app.count("--checkpoint") > 0)
             train::show(shown);
         else
             train::replay(replayed);
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "gmac-play: %s\n", problem.what());
-        return 1;
-    }
-    return 0;
+    });
 }

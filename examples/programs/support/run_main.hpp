@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/error.hpp>
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <concepts>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+/// What every program has around its work: standard streams, errors, the exit status.
+namespace gmac::examples {
+
+/// Thrown to end a program with this exit status when what there was to say is said, as after --help.
+struct exit_request {
+    int status = EXIT_SUCCESS;
+};
+
+namespace detail {
+
+/// Opens /dev/null in the place of standard streams that the caller has closed: else the first files of the program
+/// would get their numbers, and what it prints would go into these files.
+inline void open_standard_streams() noexcept {
+    for (int const stream : {0, 1, 2})
+        if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF)
+            (void)::open("/dev/null", O_RDWR); // takes the lowest number that is free
+}
+
+} // namespace detail
+
+/// All of a program's `main`: calls `body`, which may return an exit status, and returns the program's. Whatever is
+/// thrown becomes a sentence on the standard error, begun with the program's name, and a failure; so does output that
+/// could not be written, such as to a full disk.
+template <std::invocable Body>
+[[nodiscard]] int run_main(char const* name, Body&& body) {
+    detail::open_standard_streams();
+    auto const say = [name](char const* what, std::string const& details = {}) {
+        std::fprintf(stderr, "%s: %s%s\n", name, what, details.c_str());
+    };
+    int status = EXIT_FAILURE;
+    std::error_code output; // why the standard output could not be written, where that is known
+    try {
+        if constexpr (std::is_void_v<std::invoke_result_t<Body>>) {
+            std::forward<Body>(body)();
+            status = EXIT_SUCCESS;
+        } else {
+            status = std::forward<Body>(body)();
+        }
+    } catch (exit_request const& request) {
+        status = request.status;
+    } catch (gmac::error const& problem) {
+        say(problem.what());
+    } catch (std::bad_alloc const&) {
+        say("that takes more memory than there is");
+    } catch (std::length_error const&) { // of a container
+        say("that takes more memory than there can be");
+    } catch (std::system_error const& problem) {
+        if (std::ferror(stdout) != 0) // fmt has thrown because of it
+            output = problem.code();
+        else
+            say("unexpected: ", problem.what());
+    } catch (std::exception const& problem) {
+        say("unexpected: ", problem.what());
+    }
+
+    errno = 0;
+    std::cout.flush(); // and with it stdout
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+        return status;
+    if (!output)
+        output = {errno, std::generic_category()};
+    say("the standard output could not be written", output ? ": " + output.message() : "");
+    return status == EXIT_SUCCESS ? EXIT_FAILURE : status;
+}
+
+} // namespace gmac::examples
