@@ -4,6 +4,7 @@
 #include <gmac/agents.hpp>
 #include <gmac/core/tbb_executor.hpp>
 #include <gmac/environment/clipped_rewards.hpp>
+#include <gmac/environment/decorator.hpp>
 #include <gmac/environment/time_limit.hpp>
 #include <gmac/environment/vector_environment.hpp>
 #include <gmac/nn/conv2d.hpp>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -107,14 +109,13 @@ void check_rollouts(observation_history history) {
     bookkeeper books(history, count, 7);
     gmac::rollout<float, std::uint8_t> rollout(steps, count, 5, 1, worlds.history());
     worlds.reset(rollout.observations(0));
-    rollout.restart();
     std::vector<float> const actions(count, 1.0f);
     gmac::matrix_view<float const> const chosen(actions.data(), count, 1);
     bytes memory(2 * steps * count * rollout.state_size());
     std::size_t finals = 0;
     for (int round = 0; round < 3; ++round) {
         std::vector<bytes> states, final_states;
-        rollout.begin();
+        rollout.begin(worlds);
         for (std::size_t t = 0; t < steps; ++t) {
             books.step(chosen, states, final_states);
             for (std::size_t e = 0; e < count; ++e)
@@ -137,7 +138,6 @@ void check_rollouts(observation_history history) {
             CHECK(row_of(gmac::matrix_view<std::uint8_t>(memory.data(), rows.size(), rollout.state_size()), i) ==
                   states[rows[i]]);
         finals += final_states.size();
-        rollout.carry_over();
     }
     CHECK(finals > 10);
 }
@@ -170,6 +170,21 @@ void check_resume(observation_history history) {
     CHECK(file.entries().contains("history.states") == (history.frames > 1));
 }
 
+/// Throws once, when `left` steps are done, before or after the environments moved.
+struct interrupting final : gmac::basic_environment_batch_decorator<std::uint8_t> {
+    using basic_environment_batch_decorator::basic_environment_batch_decorator;
+    int left = -1;
+    bool after = false;
+
+    void step(gmac::matrix_view<float const> actions, gmac::basic_step_result<std::uint8_t> const& result) override {
+        bool const now = left-- == 0;
+        if (!now || after)
+            basic_environment_batch_decorator::step(actions, result);
+        if (now)
+            gmac::fail("the line is cut");
+    }
+};
+
 /// An episode of 84 × 84 screens that never ends.
 struct large_screens {
     using observation_type = std::uint8_t;
@@ -196,6 +211,47 @@ TEST_CASE("states of several observations are those of a frame stack, over episo
     for (auto const padding : {history_padding::first, history_padding::zeros})
         for (std::size_t const frames : {1u, 2u, 4u, 30u})
             check_rollouts({frames, padding});
+}
+
+TEST_CASE("a rollout begins with what the environments show, whoever has moved them") {
+    constexpr std::size_t steps = 5, count = 3;
+    std::vector<float> const actions(count, 1.0f);
+    gmac::matrix_view<float const> const chosen(actions.data(), count, 1);
+    for (observation_history const history :
+         {observation_history{}, observation_history{3}, observation_history{3, history_padding::zeros}}) {
+        auto worlds = worlds_with(history, count, 7);
+        gmac::rollout<float, std::uint8_t> rollout(steps, count, 5, 1, history);
+        bytes seen(count * 5), shown(count * 5), terminated(count), truncated(count),
+            memory(count * 5 * history.frames);
+        std::vector<float> rewards(count);
+        gmac::matrix_view<std::uint8_t> const view(seen.data(), count, 5);
+        gmac::basic_step_result<std::uint8_t> const result{view, {}, rewards, terminated, truncated};
+        worlds.reset(view);
+        auto const check_start = [&] {
+            worlds.observe({shown.data(), count, 5});
+            rollout.begin(worlds);
+            auto const states = rollout.states(0);
+            for (std::size_t e = 0; e < count; ++e)
+                CHECK(row_of(states, e) ==
+                      stack_of({row_of(gmac::matrix_view(shown.data(), count, std::size_t{5}), e)}, history));
+            auto const learned = rollout.states(0, count, memory);
+            for (std::size_t e = 0; e < count; ++e)
+                CHECK(row_of(learned, e) == row_of(states, e));
+            for (std::size_t t = 0; t < steps; ++t)
+                rollout.record(t, worlds, chosen);
+        };
+        check_start();
+        worlds.step(chosen, result);
+        check_start();
+        worlds.reset(view);
+        check_start();
+        gmac::testing::memory_archive saved;
+        worlds.persist(saved);
+        worlds.step(chosen, result);
+        saved.rewind();
+        worlds.persist(saved);
+        check_start();
+    }
 }
 
 TEST_CASE("an observation stack goes on like a frame stack") {
@@ -226,6 +282,41 @@ TEST_CASE("an agent on bytes is the same after stop and resume") {
     check_resume<byte_agent>({4, history_padding::first});
     check_resume<byte_ppo>({3, history_padding::zeros});
     check_resume<byte_ppo>({});
+}
+
+TEST_CASE("an agent on bytes that somebody else's steps or an error interrupted goes on as one that was stored then") {
+    for (observation_history const history : {observation_history{4, history_padding::first}, observation_history{}}) {
+        auto worlds = worlds_with(history, 5, 3), others = worlds_with(history, 5, 99);
+        trunk const net = trunk_for(history.frames, 4);
+        interrupting interrupted(worlds);
+        byte_agent agent(interrupted, net, options_of_agents(), 11), resumed(others, net, options_of_agents(), 12);
+        auto const check_as_stored = [&] {
+            gmac::testing::memory_archive file;
+            agent.persist(file);
+            file.rewind();
+            resumed.persist(file);
+            for (int i = 0; i < 2; ++i)
+                CHECK(agent.update().value_loss == resumed.update().value_loss);
+            CHECK(parameters_of(agent) == parameters_of(resumed));
+        };
+        static_cast<void>(agent.update());
+        auto policy = agent.policy(5);
+        static_cast<void>(gmac::evaluate(policy, worlds));
+        check_as_stored();
+        // In the middle of a rollout, before and after the environments have moved.
+        for (bool const after : {false, true}) {
+            interrupted.left = 7;
+            interrupted.after = after;
+            CHECK_THROWS_WITH(agent.update(), "the line is cut");
+            check_as_stored();
+        }
+        // After the rollout: what is learned from is not finite.
+        auto const sound = parameters_of(agent);
+        agent.parameters().back() = std::numeric_limits<float>::quiet_NaN();
+        CHECK_THROWS_AS(agent.update(), gmac::error);
+        std::ranges::copy(sound, agent.parameters().begin());
+        check_as_stored();
+    }
 }
 
 TEST_CASE("an agent on bytes is the same for any number of threads, and allocates nothing") {
@@ -279,8 +370,7 @@ TEST_CASE("a rollout of 64 x 128 screens keeps each once, below 80 MB") {
     std::size_t const before = resident_bytes();
     gmac::rollout<float, std::uint8_t> rollout(128, 64, worlds.observation_size(), 1, worlds.history());
     worlds.reset(rollout.observations(0));
-    rollout.restart();
-    rollout.begin();
+    rollout.begin(worlds);
     for (std::size_t t = 0; t < 128; ++t)
         rollout.record(t, worlds, {actions.data(), 64, 1});
     std::size_t const used = resident_bytes() - before;

@@ -246,6 +246,52 @@ TEST_CASE("games that were stored go on bit for bit, at any step") {
     CHECK(now.scores.size() > 4);
 }
 
+TEST_CASE("a batch that is reset in the middle of a game begins a new one, whose score is its own") {
+    auto rules = paper_preprocessing();
+    rules.starts = {.fewest = 0, .most = 0};
+    using game = atari<scripted::emulator>;
+    gmac::vector_environment<game> games(1, 9, [&](std::size_t) { return game(three_lives(), rules); });
+    image seen(84 * 84);
+    std::vector<float> actions(1), rewards(1);
+    std::vector<std::uint8_t> terminated(1), truncated(1);
+    gmac::matrix_view<std::uint8_t> const view(seen.data(), 1, 84 * 84);
+    auto const step = [&] { games.step({actions.data(), 1, 1}, {view, {}, rewards, terminated, truncated}); };
+    games.reset(view);
+    while (terminated[0] == 0)
+        step(); // up to the first life, with 7 points
+    step();
+    CHECK(games[0].machine().game() == 1);
+    games.reset(view);
+    CHECK(games[0].machine().game() == 2);
+    while (games.finished().empty())
+        step();
+    CHECK(games.finished()[0].reward_sum == 7.0 - 3.0 + 20.0);
+    CHECK(games.finished()[0].length == 25); // 100 frames
+    CHECK(games[0].machine().game() == 3);
+}
+
+TEST_CASE("two games that end within one step are two scores") {
+    preprocessing rules{.starts = {.fewest = 0, .most = 0}, .skip = 1, .episodic_life = false};
+    using game = atari<scripted::emulator>;
+    auto machine = three_lives();
+    machine.script = {{1, {.reward = 3}}, {2, {.reward = 8, .over = true}}};
+    gmac::vector_environment<game> games(1, 9, [&](std::size_t) { return game(machine, rules); });
+    image seen(84 * 84);
+    std::vector<float> actions(1), rewards(1);
+    std::vector<std::uint8_t> terminated(1), truncated(1);
+    gmac::matrix_view<std::uint8_t> const view(seen.data(), 1, 84 * 84);
+    games.reset(view); // which presses fire twice, and so ends a game
+    CHECK(games.finished().size() == 1);
+    games.step({actions.data(), 1, 1}, {view, {}, rewards, terminated, truncated});
+    CHECK(games.finished().empty());
+    games.step({actions.data(), 1, 1}, {view, {}, rewards, terminated, truncated});
+    REQUIRE(games.finished().size() == 2);
+    for (auto const& finished : games.finished()) {
+        CHECK(finished.reward_sum == 11.0);
+        CHECK(finished.length == 2);
+    }
+}
+
 TEST_CASE("a step of a game allocates nothing") {
     atari world(three_lives(), paper_preprocessing());
     world.machine().log->reserve(100'000); // the script's own
@@ -257,6 +303,8 @@ TEST_CASE("a step of a game allocates nothing") {
             auto const given = world.step(0, random, seen);
             if (given.terminated || given.truncated)
                 world.reset(random, seen);
+            while (world.take_finished())
+                continue;
         }
     });
     CHECK(count == 0);

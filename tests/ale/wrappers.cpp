@@ -15,6 +15,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -253,6 +254,22 @@ TEST_CASE("episodic life: a lost life ends the episode, and the game goes on wit
     CHECK(played.machine().lives() == 3);
 }
 
+TEST_CASE("episodic life: a game that was given up is followed by a new one") {
+    scripted::emulator machine = with_script(lives_script());
+    scored_game scored(emulated_game{machine});
+    fire_on_reset played(episodic_life(std::move(scored), true), false);
+    random_stream random(1);
+    played.reset(random);
+    played.step(3, random);
+    CHECK(played.step(3, random).terminated); // a life, and 10 points
+    played.reset(random);
+    played.abandon();
+    played.reset(random);
+    CHECK(*machine.log == log{reset_mark, 3, 3, 0, reset_mark});
+    CHECK(played.inner().inner().score() == 0.0);
+    CHECK(!played.take_finished());
+}
+
 TEST_CASE("episodic life: losing the last life is left to the end of the game") {
     scripted::emulator machine = with_script({{1, {.lives = 0}}, {3, {.lives = 0, .over = true}}});
     episodic_life played(emulated_game{machine}, true);
@@ -315,6 +332,23 @@ TEST_CASE("fire on reset: fire and the action after it, after every reset, in ga
     fire_on_reset disabled(emulated_game{off}, false);
     disabled.reset(random);
     CHECK(*off.log == log{reset_mark});
+}
+
+TEST_CASE("score: games that end one after the other are all kept, the first one first") {
+    scripted::emulator machine = with_script({{1, {.reward = 3}}, {2, {.reward = 8, .over = true}}});
+    fire_on_reset played(scored_game(emulated_game{machine}), true);
+    random_stream random(1);
+    played.reset(random); // both presses of fire, which end a game
+    played.step(0, random);
+    CHECK(played.step(0, random).terminated);
+    played.reset(random);
+    for (int game = 0; game < 3; ++game) {
+        auto const finished = played.take_finished();
+        REQUIRE(finished);
+        CHECK(finished->reward_sum == 11.0);
+        CHECK(finished->length == 2);
+    }
+    CHECK(!played.take_finished());
 }
 
 TEST_CASE("fire on reset: a game that ends meanwhile is started anew") {

@@ -297,12 +297,17 @@ public:
     [[nodiscard]] std::size_t size() const noexcept override { return 2; }
     [[nodiscard]] std::size_t observation_size() const noexcept override { return 1; }
     [[nodiscard]] gmac::action_space const& action_space() const noexcept override { return space_; }
-    void reset(gmac::matrix_view<float> observations) override { observe(observations); }
+    void reset(gmac::matrix_view<float> observations) override {
+        ++changes_;
+        observe(observations);
+    }
+    [[nodiscard]] std::uint64_t changes() const noexcept override { return changes_; }
     void observe(gmac::matrix_view<float> observations) const override {
         observations(0, 0) = 0.5f;
         observations(1, 0) = observation;
     }
     void step(gmac::matrix_view<float const>, gmac::step_result const& result) override {
+        ++changes_;
         observe(result.observations);
         for (std::size_t i = 0; i < 2; ++i) {
             result.final_observations(i, 0) = i == 1 ? final_observation : 0.0f;
@@ -317,6 +322,7 @@ public:
 
 private:
     gmac::action_space space_ = gmac::discrete{2};
+    std::uint64_t changes_ = 0;
 };
 
 TEST_CASE("a number that is not finite becomes an error before it is counted") {
@@ -344,6 +350,29 @@ TEST_CASE("a number that is not finite becomes an error before it is counted") {
     }
     CHECK(batch.observation_statistics().count() == 2);
     CHECK(batch.return_statistics().count() == 0);
+}
+
+TEST_CASE("what changes the normalisation changes what is shown") {
+    vector_environment<walk> inner(2, 5), others(2, 6);
+    normalized_environments batch(inner);
+    buffers b(batch);
+    auto last = batch.changes();
+    auto const changed = [&] { return std::exchange(last, batch.changes()) != batch.changes(); };
+    batch.reset(b.observation_view());
+    CHECK(changed());
+    b.step(batch);
+    CHECK(changed());
+    batch.observe(b.observation_view());
+    CHECK_FALSE(changed());
+    gmac::testing::memory_archive saved;
+    batch.persist_statistics(saved);
+    CHECK_FALSE(changed());
+    saved.rewind();
+    batch.persist_statistics(saved);
+    CHECK(changed());
+    auto evaluation = batch.evaluation(others);
+    evaluation.reset(b.observation_view());
+    CHECK_FALSE(changed());
 }
 
 TEST_CASE("options out of range are refused") {

@@ -8,6 +8,7 @@
 #include "worlds.hpp"
 
 #include <gmac/environment/clipped_rewards.hpp>
+#include <gmac/environment/time_limit.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
 #include <memory>
@@ -337,6 +338,10 @@ struct two_part_game : counting {
         return given;
     }
     std::optional<gmac::finished_episode> take_finished() { return std::exchange(done, std::nullopt); }
+    void abandon() {
+        sum = 0.0;
+        steps_of_both = 0;
+    }
 };
 
 TEST_CASE("an environment that scores whole games is believed: its parts are not reported") {
@@ -356,6 +361,96 @@ TEST_CASE("an environment that scores whole games is believed: its parts are not
     CHECK(finished[1].environment == 0);
     CHECK(finished[1].length == 7);
     CHECK(finished[1].reward_sum == 11.0 + 12.0 + 13.0 + 21.0 + 22.0 + 23.0 + 24.0);
+}
+
+TEST_CASE("a reset in the middle of a game gives the game up, through a time limit too") {
+    auto const check = [](auto make) {
+        vector_environment batch(1, 1, make);
+        buffers b(batch);
+        batch.reset(b.observation_view());
+        for (int step = 0; step < 4; ++step)
+            b.step(batch); // the first part, of three steps, and one of the second
+        CHECK(batch.finished().empty());
+        batch.reset(b.observation_view());
+        CHECK(b.observations == std::vector<float>{3, 0});
+        for (int step = 0; step < 5 + 6; ++step) {
+            CHECK(batch.finished().empty());
+            b.step(batch);
+        }
+        REQUIRE(batch.finished().size() == 1); // episodes 3 and 4, all of both
+        CHECK(batch.finished()[0].length == 5 + 6);
+        CHECK(batch.finished()[0].reward_sum == 31 + 32 + 33 + 34 + 35 + 41 + 42 + 43 + 44 + 45 + 46);
+    };
+    check([](std::size_t) { return two_part_game{}; });
+    check([](std::size_t) { return gmac::time_limit(two_part_game{}, 100); });
+}
+
+/// Every step finishes `steps so far` games, each a point worth more than the one before.
+struct many_games : counting {
+    std::vector<gmac::finished_episode> done{};
+    double next = 1.0;
+
+    gmac::transition step(int, gmac::random_stream&, std::span<float> observation) {
+        ++steps;
+        write(observation);
+        for (std::uint64_t game = 0; game < steps; ++game)
+            done.push_back({.reward_sum = next++, .length = 1});
+        return {};
+    }
+    std::optional<gmac::finished_episode> take_finished() {
+        if (done.empty())
+            return std::nullopt;
+        auto const first = done.front();
+        done.erase(done.begin());
+        return first;
+    }
+    void abandon() {}
+};
+
+TEST_CASE("all games that end within one step are reported, in their order") {
+    vector_environment<many_games> batch(2, 1);
+    buffers b(batch);
+    batch.reset(b.observation_view());
+    double next = 1.0;
+    for (std::size_t step = 1; step <= 3; ++step) {
+        b.step(batch);
+        REQUIRE(batch.finished().size() == 2 * step);
+        for (std::size_t i = 0; i < 2 * step; ++i) {
+            CHECK(batch.finished()[i].environment == i / step);
+            CHECK(batch.finished()[i].reward_sum == next + static_cast<double>(i % step));
+        }
+        next += static_cast<double>(step);
+    }
+    batch[1].done.push_back({.reward_sum = -1.0, .length = 1});
+    batch.reset(b.observation_view()); // a game of before is not one of the new episode
+    CHECK(batch.finished().empty());
+    b.step(batch);
+    CHECK(batch.finished().size() == 2);
+}
+
+TEST_CASE("a batch counts its changes: resets, steps and what is restored, not what is refused") {
+    vector_environment<walk> batch(2, 1);
+    gmac::clipped_rewards clipped(batch);
+    buffers b(batch);
+    auto last = batch.changes();
+    auto const changed = [&] { return std::exchange(last, clipped.changes()) != clipped.changes(); };
+    batch.reset(b.observation_view());
+    CHECK(changed());
+    b.step(batch);
+    CHECK(changed());
+    b.actions[0] = 2.0f;
+    CHECK_FALSE(worlds::message_of([&] { b.step(batch); }).empty());
+    batch.observe(b.observation_view());
+    CHECK_FALSE(changed());
+    gmac::testing::memory_archive saved;
+    batch.persist(saved);
+    CHECK_FALSE(changed());
+    saved.rewind();
+    batch.persist(saved);
+    CHECK(changed());
+    b.actions[0] = 0.0f;
+    batch.reset(b.observation_view());
+    CHECK(changed());
 }
 
 TEST_CASE("clipped rewards are clipped for the agent and whole in the reports") {

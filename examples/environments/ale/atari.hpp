@@ -64,8 +64,10 @@ public:
         observe(observation);
         return given;
     }
-    /// The whole game that was finished since this was last asked: its raw score and its length in steps.
+    /// A whole game that was finished and not taken yet: its raw score and its length in steps.
     [[nodiscard]] std::optional<finished_episode> take_finished() { return game_.take_finished(); }
+    /// The next reset begins a new game.
+    void abandon() { game_.abandon(); }
 
     void persist(archive& state) { game_.persist(state); }
 

@@ -85,13 +85,18 @@ public:
     {
         return inner_.last_frames();
     }
-    /// The game that was finished since this was last asked, where a wrapper inside counts.
+    /// A game that was finished since this was last asked, where a wrapper inside counts.
     [[nodiscard]] auto take_finished()
         requires requires(G& inner) { inner.take_finished(); }
     {
         return inner_.take_finished();
     }
 
+    /// The next reset begins a new game, where a wrapper inside would go on with this one.
+    void abandon() {
+        if constexpr (requires { inner_.abandon(); })
+            inner_.abandon();
+    }
     void reset(random_stream& random) { inner_.reset(random); }
     transition step(int action, random_stream& random) { return inner_.step(action, random); }
     void persist(archive& state) { inner_.persist(state); }

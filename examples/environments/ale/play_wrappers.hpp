@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 /// Wrappers whose steps are those of the agent.
 namespace gmac::examples::ale {
@@ -16,11 +17,16 @@ namespace gmac::examples::ale {
 template <game G>
 class scored_game : public game_wrapper<G> {
 public:
-    explicit scored_game(G inner) : game_wrapper<G>(std::move(inner)) {}
+    explicit scored_game(G inner) : game_wrapper<G>(std::move(inner)) { finished_.reserve(2); }
 
     [[nodiscard]] double score() const noexcept { return score_; }
-    [[nodiscard]] std::optional<finished_episode> take_finished() noexcept {
-        return std::exchange(finished_, std::nullopt);
+    /// The first of the finished games that were not taken yet.
+    [[nodiscard]] std::optional<finished_episode> take_finished() {
+        if (finished_.empty())
+            return std::nullopt;
+        finished_episode const first = finished_.front();
+        finished_.erase(finished_.begin());
+        return first;
     }
 
     void reset(random_stream& random) {
@@ -33,7 +39,7 @@ public:
         score_ += given.reward;
         steps_ += 1;
         if (given.terminated || given.truncated)
-            finished_ = finished_episode{.reward_sum = score_, .length = static_cast<std::size_t>(steps_)};
+            finished_.push_back({.reward_sum = score_, .length = static_cast<std::size_t>(steps_)});
         return given;
     }
     void persist(archive& state) {
@@ -45,7 +51,7 @@ public:
 private:
     double score_ = 0.0;
     std::uint64_t steps_ = 0;
-    std::optional<finished_episode> finished_;
+    std::vector<finished_episode> finished_; // and not taken yet
 };
 
 /// A lost life ends the episode that is learned from, and the game goes on: the next reset plays one step without an
@@ -56,6 +62,10 @@ class episodic_life : public game_wrapper<G> {
 public:
     episodic_life(G inner, bool enabled) : game_wrapper<G>(std::move(inner)), enabled_(enabled) {}
 
+    void abandon() {
+        over_ = true;
+        game_wrapper<G>::abandon();
+    }
     void reset(random_stream& random) {
         if (over_ || !enabled_) {
             this->inner().reset(random);

@@ -99,7 +99,7 @@ public:
         random_stream random = stream_for(seed_, stream_purpose::initialisation);
         networks_.initialize(parameters_.span(), actor_, random);
         finished_.reserve(rollout_.rows());
-        restart();
+        worlds_.reset(rollout_.observations(0));
     }
 
     actor_critic(actor_critic const&) = delete;
@@ -122,7 +122,8 @@ public:
         }
     }
 
-    /// One rollout and what is learned from it. `progress` in [0, 1) is the part of the run that is done, for the
+    /// One rollout and what is learned from it. It begins with what the environments show now, whoever has moved them since
+    /// the last update; then states of several observations begin anew. `progress` in [0, 1) is the part of the run that is done, for the
     /// learning-rate schedule.
     update_report update(double progress = 0.0) {
         update_report report;
@@ -142,7 +143,6 @@ public:
             [&](stream_purpose purpose, std::size_t index) { return stream(purpose, index); }, values_.capacity(),
             report);
         report.learning_seconds = timer.lap();
-        rollout_.carry_over();
         report.frames = frames_;
         report.episodes = episodes_.count();
         report.mean_return = episodes_.mean_return();
@@ -185,13 +185,9 @@ public:
         state("frames", frames_);
         state("updates", updates_);
         state.inside("environments", [&] { worlds_.persist(state); });
-        state.inside("history", [&] { rollout_.persist(state); });
-        if (state.loading()) {
-            if (worlds_.checkpointable())
-                worlds_.observe(rollout_.observations(0));
-            else
-                restart();
-        }
+        state.inside("history", [&] { rollout_.persist(state, worlds_); });
+        if (state.loading() && !worlds_.checkpointable())
+            worlds_.reset(rollout_.observations(0));
     }
 
 private:
@@ -212,17 +208,13 @@ private:
     [[nodiscard]] targets::sr_lambda rule() const {
         return {.discount = options_.discount, .lambda = options_.lambda, .particles = options_.particles};
     }
-    void restart() {
-        worlds_.reset(rollout_.observations(0));
-        rollout_.restart();
-    }
     /// A stream of this update; `index` tells environments or parts apart.
     [[nodiscard]] random_stream stream(stream_purpose purpose, std::size_t index) const noexcept {
         return stream_for(seed_, purpose, (updates_ << 24u) | index);
     }
 
     void collect(update_report& report, detail::lap_timer& timer) {
-        rollout_.begin();
+        rollout_.begin(worlds_);
         finished_.clear();
         for (std::size_t e = 0; e < streams_.size(); ++e)
             streams_[e] = stream(stream_purpose::action, e);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -115,13 +116,12 @@ public:
         return {truncated_.data(), steps_, environments_};
     }
 
-    /// After a reset of the environments wrote observations(0): every episode begins there.
-    void restart() { stack_.restart(observations(0)); }
-
-    /// Before the first step: takes what came before observations(0) from the states to act on. They have their padding
-    /// already, so here an episode that began earlier needs none.
-    void begin() noexcept {
+    /// Before the first step: observations(0) are what the environments show now. The frames before them are those that
+    /// were recorded last; where somebody else has moved the environments since, nothing came before.
+    void begin(basic_environment_batch<O> const& worlds) {
+        look(worlds);
         final_count_ = 0;
+        // The states to act on have their padding already, so here an episode that began earlier needs none.
         std::fill_n(ages_.begin(), environments_, static_cast<std::uint32_t>(past_));
         for (std::size_t k = 0; k < past_; ++k)
             for (std::size_t e = 0; e < environments_; ++e)
@@ -139,6 +139,7 @@ public:
         worlds.step(actions, result);
         if (past_ > 0)
             stack_.advance(result);
+        seen_ = worlds.changes();
         for (std::size_t e = 0; e < environments_; ++e) {
             std::size_t const row = first + e;
             rewards_[row] = static_cast<T>(step_rewards_[e]);
@@ -152,16 +153,24 @@ public:
         }
     }
 
-    /// The next rollout goes on where this one ended.
-    void carry_over() noexcept { std::copy_n(frame(rows()), environments_ * observation_size_, frame(0)); }
-
-    /// What acting goes on from besides the environments: nothing, if a state is one observation.
-    void persist(archive& state) {
+    /// What acting goes on from besides the environments, which are stored or restored before: nothing, if a state is one
+    /// observation.
+    void persist(archive& state, basic_environment_batch<O> const& worlds) {
+        if (!state.loading())
+            look(worlds);
         if (past_ > 0)
             stack_.persist(state);
+        seen_ = worlds.changes();
     }
 
 private:
+    void look(basic_environment_batch<O> const& worlds) {
+        worlds.observe(observations(0));
+        if (seen_ != worlds.changes())
+            stack_.restart(observations(0));
+        seen_ = worlds.changes();
+    }
+
     /// The observation of a row of the (T + 1) E; `back` steps before it.
     [[nodiscard]] O* frame(std::size_t row, std::size_t back = 0) const noexcept {
         return observations_.get() + (row + (past_ - back) * environments_) * observation_size_;
@@ -184,6 +193,7 @@ private:
     history_padding padding_;
     std::size_t final_count_ = 0;
     observation_stack<O> stack_;
+    std::optional<std::uint64_t> seen_; // worlds.changes() when the stack was brought up to date
     std::unique_ptr<O[]> observations_; // [(past + T + 1) E, observation size]
     std::unique_ptr<O[]> finals_;
     std::vector<std::uint32_t> final_rows_; // the transition of each final observation

@@ -7,6 +7,7 @@
 #include <gmac/environment/environment.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -38,6 +39,7 @@ public:
         worlds_->step(actions, result);
     }
     void observe(matrix_view<O> observations) const override { worlds_->observe(observations); }
+    [[nodiscard]] std::uint64_t changes() const noexcept override { return worlds_->changes(); }
 
     [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return worlds_->finished(); }
     [[nodiscard]] bool checkpointable() const noexcept override { return worlds_->checkpointable(); }

@@ -141,11 +141,14 @@ struct finished_episode {
     std::size_t environment = 0;
 };
 
-/// An environment whose episodes are only parts of what counts, such as the lives of a game: after every step it is asked
-/// for the whole game that was finished since, and `finished` of a batch reports these instead of episodes.
+/// An environment whose episodes are only parts of what counts, such as the lives of a game. After every step it is asked
+/// for the whole games that were finished since, one after the other until there is none, and `finished` of a batch
+/// reports these instead of episodes. Its `reset` may go on with the game; `abandon` gives the game up, so that the next
+/// reset begins a new one.
 template <class E>
 concept scored_environment = environment<E> && requires(E& world) {
     { world.take_finished() } -> std::same_as<std::optional<finished_episode>>;
+    world.abandon();
 };
 
 /// Environments that are stepped together and start a new episode by themselves. This is all that an agent sees of
@@ -164,7 +167,8 @@ public:
     /// How many observations the states have that an agent shall see; a batch hands out one observation at a time.
     [[nodiscard]] virtual observation_history history() const noexcept { return {}; }
 
-    /// Starts a new episode everywhere; observations is [E, observation size].
+    /// Starts a new episode everywhere, and a new game where episodes are parts of one; observations is [E, observation
+    /// size].
     virtual void reset(matrix_view<O> observations) = 0;
     /// One step everywhere. Throws gmac::error, with the environment and the step named, for an action outside the
     /// space and for a reward or an observation that is not finite.
@@ -173,8 +177,11 @@ public:
     /// Writes once more what the last reset or step gave to act on: what a restored run goes on from. [E, observation
     /// size]
     virtual void observe(matrix_view<O> observations) const = 0;
+    /// Another number after each reset, step and restoring, and after all else that changes what `observe` gives: so an
+    /// agent knows whether somebody else has moved its environments.
+    [[nodiscard]] virtual std::uint64_t changes() const noexcept = 0;
 
-    /// The episodes that ended in the last step, in the order of their environments.
+    /// The episodes that ended in the last step or reset, in the order of their environments; one may have several.
     [[nodiscard]] virtual std::span<finished_episode const> finished() const noexcept = 0;
     /// False if some state cannot be stored: then a resumed run starts its episodes anew, by `reset`.
     [[nodiscard]] virtual bool checkpointable() const noexcept = 0;

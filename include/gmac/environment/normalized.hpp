@@ -99,12 +99,14 @@ public:
         if (options_.observations)
             normalize(observations);
     }
+    [[nodiscard]] std::uint64_t changes() const noexcept override { return worlds().changes() + statistics_->changes; }
 
     /// The statistics alone: the part of `persist` that acting needs.
     void persist_statistics(archive& state) {
         state.inside("observations", [&] { statistics_->observations.persist(state); });
         state.inside("returns", [&] { statistics_->returns.persist(state); });
-        statistics_->set_scales(options_.epsilon);
+        if (state.loading())
+            statistics_->set_scales(options_.epsilon);
     }
 
     /// The statistics, the returns so far and the environments. A frozen batch stores and restores the statistics too.
@@ -120,6 +122,7 @@ private:
             : observations(observation_size), observation_scales(observation_size, 1.0) {}
 
         void set_scales(double epsilon) noexcept {
+            ++changes;
             for (std::size_t j = 0; j < observation_scales.size(); ++j)
                 observation_scales[j] = observations.scale(j, epsilon);
         }
@@ -127,6 +130,7 @@ private:
         running_statistics observations;
         running_statistics returns{1};
         std::vector<double> observation_scales;
+        std::uint64_t changes = 0;
     };
 
     template <class Worlds>

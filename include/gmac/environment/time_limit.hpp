@@ -47,6 +47,18 @@ public:
         return given;
     }
 
+    /// Whole games are those of the environment inside.
+    [[nodiscard]] auto take_finished()
+        requires scored_environment<E>
+    {
+        return world_.take_finished();
+    }
+    void abandon()
+        requires scored_environment<E>
+    {
+        world_.abandon();
+    }
+
     void persist(archive& state)
         requires checkpointable_environment<E>
     {

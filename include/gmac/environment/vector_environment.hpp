@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -68,15 +67,20 @@ public:
 
     void reset(matrix_view<O> observations) override {
         require_shape(observations, size(), observation_size_, "observations", "vector_environment::reset");
-        needs_reset_ = true;
-        finished_.clear();
+        begin_change();
         run([&](std::size_t i) {
             slots_[i].fault = {};
+            if constexpr (scored_environment<E>) {
+                slots_[i].world.abandon();
+                take_games(i); // of before: they are dropped
+            }
+            slots_[i].finished.clear();
             begin_episode(i);
+            if constexpr (scored_environment<E>)
+                take_games(i);
             write(i, observations);
         });
-        raise_first_fault();
-        needs_reset_ = false;
+        end_change();
     }
 
     void step(matrix_view<float const> actions, basic_step_result<O> const& result) override {
@@ -85,15 +89,9 @@ public:
         detail::check_step_shapes(actions, result, size(), observation_size_, action_size(space_),
                                   "vector_environment::step");
         take_actions(actions);
-        finished_.clear();
-        needs_reset_ = true;
+        begin_change();
         run([&](std::size_t i) { advance(i, result); });
-        raise_first_fault();
-        needs_reset_ = false;
-        for (std::size_t i = 0; i < size(); ++i) {
-            if (auto const& episode = slots_[i].finished)
-                finished_.push_back({episode->reward_sum, episode->length, i});
-        }
+        end_change();
     }
 
     void observe(matrix_view<O> observations) const override {
@@ -101,6 +99,7 @@ public:
         for (std::size_t i = 0; i < size(); ++i)
             write(i, observations);
     }
+    [[nodiscard]] std::uint64_t changes() const noexcept override { return changes_; }
 
     [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return finished_; }
     [[nodiscard]] bool checkpointable() const noexcept override { return checkpointable_environment<E>; }
@@ -110,9 +109,8 @@ public:
     /// were.
     void persist(archive& state) override {
         if (state.loading()) {
-            needs_reset_ = true;
+            begin_change();
             started_ = true;
-            finished_.clear();
         }
         std::uint8_t restorable = checkpointable() && !needs_reset_ ? 1 : 0;
         state("restorable", restorable);
@@ -138,13 +136,15 @@ private:
     struct alignas(64) slot {
         template <class Factory>
         slot(Factory& factory, std::size_t index, random_stream stream)
-            : world(std::invoke(factory, index)), random(stream) {}
+            : world(std::invoke(factory, index)), random(stream) {
+            finished.reserve(1);
+        }
 
         E world;
         random_stream random;
         double reward_sum = 0.0;
         std::uint64_t length = 0;
-        std::optional<finished_episode> finished; // in the last step
+        std::vector<finished_episode> finished; // in the last step or reset
         detail::environment_fault fault;
     };
 
@@ -214,6 +214,19 @@ private:
         return {};
     }
 
+    /// Until a reset, a step or a load has succeeded, the batch asks for a reset.
+    void begin_change() noexcept {
+        ++changes_;
+        needs_reset_ = true;
+        finished_.clear();
+    }
+    void end_change() {
+        raise_first_fault();
+        needs_reset_ = false;
+        for (slot const& own : slots_)
+            finished_.insert(finished_.end(), own.finished.begin(), own.finished.end());
+    }
+
     void begin_episode(std::size_t i) {
         slot& own = slots_[i];
         own.reward_sum = 0.0;
@@ -224,24 +237,30 @@ private:
 
     void advance(std::size_t i, basic_step_result<O> const& result) {
         slot& own = slots_[i];
+        own.finished.clear();
         transition const given = act(i);
         own.length += 1;
         own.reward_sum += given.reward;
         own.fault.check_reward(given.reward, own.length);
         own.fault.check_observation(observation(i), own.length);
-        own.finished.reset();
         result.rewards[i] = static_cast<float>(given.reward);
         result.terminated[i] = given.terminated ? 1 : 0;
         result.truncated[i] = given.truncated && !given.terminated ? 1 : 0;
         if (given.terminated || given.truncated) {
             if (!result.final_observations.empty())
                 write(i, result.final_observations);
-            own.finished = {own.reward_sum, static_cast<std::size_t>(own.length), i};
+            if constexpr (!scored_environment<E>)
+                own.finished.push_back({own.reward_sum, static_cast<std::size_t>(own.length), i});
             begin_episode(i);
         }
         if constexpr (scored_environment<E>)
-            own.finished = own.world.take_finished();
+            take_games(i);
         write(i, result.observations);
+    }
+
+    void take_games(std::size_t i) {
+        while (auto const game = slots_[i].world.take_finished())
+            slots_[i].finished.push_back({game->reward_sum, game->length, i});
     }
 
     void raise_first_fault() {
@@ -292,6 +311,7 @@ private:
     std::vector<finished_episode> finished_;
     bool needs_reset_ = true;
     bool started_ = false;
+    std::uint64_t changes_ = 0;
 };
 
 template <class Factory>
