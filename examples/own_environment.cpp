@@ -37,7 +37,7 @@ int main() {
     gmac::normalized_environments normalized(worlds);
     gmac::agent_options options{.steps = 64, .minibatch = 256, .epochs = 4, .learning_rate = 1e-3};
     options.hidden = {64, 64};
-    gmac::agents::gmac<gmac::actors::categorical> agent(normalized, options, /*seed*/ 1);
+    gmac::agents::gmac<gmac::actors::categorical> agent(normalized, options, {.seed = 1});
 
     agent.train({.frames = 100'000, .on_update = [](gmac::update_report const& report) {
                      if (report.update % 20 == 0)

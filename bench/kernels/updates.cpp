@@ -81,7 +81,7 @@ void add_update(std::string const& name, [[maybe_unused]] naive::method same) {
     struct run {
         vector_environment<standing> worlds{environments, 1};
         Agent agent;
-        explicit run(agent_options const& options) : agent(worlds, options, 1) {}
+        explicit run(agent_options const& options) : agent(worlds, options, {.seed = 1}) {}
     };
     add<T>("update/" + name, [same] {
         agent_options options{.steps = steps, .minibatch = minibatch, .epochs = epochs, .learning_rate = 1e-4};

@@ -52,8 +52,9 @@ outcome run(std::uint64_t seed, gmac::normalization const& normalized) {
     auto const start = std::chrono::steady_clock::now();
     gmac::vector_environment<classic::pendulum> worlds(4, seed);
     gmac::normalized_environments seen(worlds, normalized);
-    Agent agent(seen, options(), seed, nullptr,
-                actor{.deviations = gmac::actors::deviation_model::state_independent, .initial_deviation = 2.0});
+    Agent agent(seen, options(),
+                {.actor = {.deviations = gmac::actors::deviation_model::state_independent, .initial_deviation = 2.0},
+                 .seed = seed});
     agent.train({.frames = frames});
     double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 

@@ -13,4 +13,3 @@
 #include <gmac/agent/state_values.hpp>
 #include <gmac/agent/surrogate.hpp>
 #include <gmac/agent/value_network.hpp>
-#include <gmac/agent/value_targets.hpp>

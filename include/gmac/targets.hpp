@@ -4,11 +4,12 @@
 // What a value head is trained towards: GAE, the λ-return, SR(λ). Needs no Eigen.
 #include <gmac/targets/exact_sr_lambda.hpp>
 #include <gmac/targets/gae.hpp>
-#include <gmac/targets/kind.hpp>
 #include <gmac/targets/lambda_return.hpp>
+#include <gmac/targets/makers.hpp>
 #include <gmac/targets/mixture_row.hpp>
 #include <gmac/targets/particles.hpp>
 #include <gmac/targets/replacement.hpp>
+#include <gmac/targets/returns.hpp>
 #include <gmac/targets/rollout_view.hpp>
 #include <gmac/targets/sources.hpp>
 #include <gmac/targets/sr_lambda.hpp>

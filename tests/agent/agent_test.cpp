@@ -13,6 +13,7 @@
 #include "support/memory_archive.hpp"
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ template <class Agent, class World>
 std::vector<float> run(std::size_t updates, gmac::executor* tasks, gmac::agent_options options = small_options()) {
     gmac::vector_environment<World> worlds(5, 3, tasks);
     gmac::normalized_environments normalized(worlds);
-    Agent agent(normalized, options, 11, tasks);
+    Agent agent(normalized, options, {.seed = 11, .tasks = tasks});
     std::vector<float> result;
     for (std::size_t i = 0; i < updates; ++i) {
         auto const report = agent.update();
@@ -58,14 +59,14 @@ template <class Agent, class World>
 void check_resume() {
     gmac::vector_environment<World> worlds(5, 3), others(5, 99);
     gmac::normalized_environments normalized(worlds), other_normalized(others);
-    Agent agent(normalized, small_options(), 11);
+    Agent agent(normalized, small_options(), {.seed = 11});
     for (int i = 0; i < 3; ++i)
         static_cast<void>(agent.update());
     gmac::testing::memory_archive file;
     agent.persist(file);
     file.rewind();
     // Another seed in everything that the file must overwrite.
-    Agent resumed(other_normalized, small_options(), 12);
+    Agent resumed(other_normalized, small_options(), {.seed = 12});
     static_cast<void>(resumed.update());
     resumed.persist(file);
     CHECK(parameters_of(agent) == parameters_of(resumed));
@@ -96,7 +97,7 @@ TEST_CASE("a resumed run is the run that was never stopped") {
 TEST_CASE("nothing is allocated after the first update") {
     gmac::vector_environment<gmac::testing::continuous_line> worlds(5, 3);
     gmac::normalized_environments normalized(worlds);
-    continuous_agent agent(normalized, small_options(), 11);
+    continuous_agent agent(normalized, small_options(), {.seed = 11});
     static_cast<void>(agent.update());
     CHECK(gmac::testing::allocations_during([&] { static_cast<void>(agent.update()); }) == 0);
 }
@@ -107,7 +108,7 @@ TEST_CASE("nothing is allocated with the paper's network either") {
     options.steps = 64;
     options.minibatch = 256;
     options.epochs = 1;
-    discrete_agent agent(worlds, options, 11);
+    discrete_agent agent(worlds, options, {.seed = 11});
     static_cast<void>(agent.update());
     CHECK(gmac::testing::allocations_during([&] { static_cast<void>(agent.update()); }) == 0);
 }
@@ -119,7 +120,7 @@ TEST_CASE("the agent learns to walk to the middle of a line") {
         options.minibatch = 64;
         options.shared_trunk = shared;
         gmac::vector_environment<gmac::testing::line> worlds(8, 3);
-        discrete_agent agent(worlds, options, 1);
+        discrete_agent agent(worlds, options, {.seed = 1});
         double first = 0.0, last = 0.0;
         agent.train({.frames = 128, .on_update = [&](auto const& report) { first = report.mean_return; }});
         agent.train({.frames = 40'000, .on_update = [&](auto const& report) { last = report.mean_return; }});
@@ -142,7 +143,7 @@ TEST_CASE("the agent learns to walk to the middle of a line") {
 
 TEST_CASE("a reward that is not a number stops the run and is named") {
     gmac::vector_environment<gmac::testing::broken_line> worlds(2, 1);
-    discrete_agent agent(worlds, small_options(), 1);
+    discrete_agent agent(worlds, small_options(), {.seed = 1});
     auto const before = parameters_of(agent);
     try {
         static_cast<void>(agent.update());
@@ -200,4 +201,30 @@ TEST_CASE("options outside their range are refused by name") {
           "agent_options: hidden is empty, but must name the width of at least one layer");
     CHECK(message([](auto& o) { o.max_gradient_norm = -1.0; }) ==
           "agent_options: max_gradient_norm is -1, but must be positive (infinity: no clipping)");
+}
+
+TEST_CASE("the environments' rewards are scaled by returns of the agent's own discount") {
+    auto const variance_of_returns = [](std::optional<double> of_agent, std::optional<double> told) {
+        gmac::vector_environment<gmac::testing::line> worlds(3, 1);
+        gmac::normalized_environments batch(worlds);
+        std::vector<float> actions(3, 1.0f), rewards(3), observations(6), finals(6);
+        std::vector<std::uint8_t> terminated(3), truncated(3);
+        auto options = small_options();
+        options.discount = of_agent.value_or(options.discount);
+        if (of_agent)
+            gmac::agents::ppo<gmac::actors::categorical> const agent(batch, options); // begins with a reset
+        else
+            batch.reset({observations.data(), 3, 2});
+        if (told)
+            batch.set_discount(*told);
+        for (int i = 0; i < 8; ++i)
+            batch.step({actions.data(), 3, 1}, {.observations = {observations.data(), 3, 2},
+                                                .final_observations = {finals.data(), 3, 2},
+                                                .rewards = rewards,
+                                                .terminated = terminated,
+                                                .truncated = truncated});
+        return batch.return_statistics().variance(0);
+    };
+    CHECK(variance_of_returns(0.5, {}) == variance_of_returns({}, 0.5));
+    CHECK(variance_of_returns(0.5, {}) != variance_of_returns({}, {}));
 }

@@ -156,7 +156,8 @@ template <class Agent>
 void check_resume(observation_history history) {
     auto worlds = worlds_with(history, 5, 3), others = worlds_with(history, 5, 99);
     trunk const net = trunk_for(history.frames, 4);
-    Agent agent(worlds, net, options_of_agents(), 11), resumed(others, net, options_of_agents(), 12);
+    Agent agent(worlds, net, options_of_agents(), {.seed = 11}),
+        resumed(others, net, options_of_agents(), {.seed = 12});
     for (int i = 0; i < 3; ++i)
         static_cast<void>(agent.update());
     static_cast<void>(resumed.update());
@@ -323,7 +324,7 @@ TEST_CASE("an agent on bytes is the same for any number of threads, and allocate
     observation_history const history{4, history_padding::first};
     auto const run = [&](gmac::executor* tasks) {
         auto worlds = worlds_with(history, 40, 3, tasks);
-        byte_agent agent(worlds, trunk_for(4, 4), options_of_agents(), 11, tasks);
+        byte_agent agent(worlds, trunk_for(4, 4), options_of_agents(), {.seed = 11, .tasks = tasks});
         std::vector<float> result{static_cast<float>(agent.update().value_loss)};
         if (tasks == nullptr)
             CHECK(gmac::testing::allocations_during([&] { static_cast<void>(agent.update()); }) == 0);
@@ -348,7 +349,7 @@ TEST_CASE("an agent learns what only the older observations tell") {
     options.epochs = 8;
     options.learning_rate = 1e-2;
     options.discount = 0.0;
-    byte_ppo agent(worlds, trunk_for(3, 8), options, 1);
+    byte_ppo agent(worlds, trunk_for(3, 8), options, {.seed = 1});
     agent.train({.frames = 60'000});
     auto const fresh_return = [&](auto& policy) {
         auto fresh = worlds_with(history, 200, 77);
@@ -358,7 +359,7 @@ TEST_CASE("an agent learns what only the older observations tell") {
         return sum;
     };
     auto learned = agent.policy(200);
-    byte_ppo const untrained(worlds, trunk_for(3, 8), options, 2);
+    byte_ppo const untrained(worlds, trunk_for(3, 8), options, {.seed = 2});
     auto ignorant = untrained.policy(200);
     // By chance half of the steps are rewarded, at best all.
     CHECK(fresh_return(learned) > 1.6 * fresh_return(ignorant));

@@ -28,7 +28,7 @@ TEST_CASE("GMAC solves cart-pole on every backend", "[backends]") {
         options.hidden = {64, 64};
         options.shared_trunk = false;
         vector_environment<classic::cart_pole> worlds(8, 1), tests(20, 77);
-        normalized_environments normalized(worlds, {.observations = false, .discount = options.discount});
+        normalized_environments normalized(worlds, {.observations = false});
         auto const agent = kind.make(normalized, options, 1, nullptr);
         // An episode is 500 steps at most, and 475 on average is what Gymnasium calls solved.
         std::size_t updates = 0;

@@ -12,7 +12,7 @@ template <class Backend>
 class agent_on final : public any_agent {
 public:
     agent_on(environment_batch& worlds, agent_options const& options, std::uint64_t seed, executor* tasks)
-        : agent_(worlds, options, seed, tasks) {}
+        : agent_(worlds, options, {.seed = seed, .tasks = tasks}) {}
 
     update_report update(double progress) override { return agent_.update(progress); }
     void persist(archive& state) override { agent_.persist(state); }

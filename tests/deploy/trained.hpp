@@ -38,7 +38,7 @@ struct trained {
     Agent agent;
 
     explicit trained(typename Agent::actor_type actor = {}, normalization const& scaling = {.observation_clip = 0.8})
-        : normalized(worlds, scaling), agent(normalized, gmac::testing::small_options(), 11, nullptr, actor) {
+        : normalized(worlds, scaling), agent(normalized, gmac::testing::small_options(), {.actor = actor, .seed = 11}) {
         for (int i = 0; i < 2; ++i)
             static_cast<void>(agent.update());
     }

@@ -119,7 +119,8 @@ float expected(double deviation, double variance, double bound) {
 TEST_CASE("observations and rewards are normalised by what was seen, the new included") {
     constexpr std::size_t count = 3;
     vector_environment<walk> plain(count, 8), inner(count, 8);
-    normalized_environments batch(inner, {.discount = 0.9, .observation_clip = 1.5, .reward_clip = 0.6});
+    normalized_environments batch(inner, {.observation_clip = 1.5, .reward_clip = 0.6});
+    batch.set_discount(0.9);
     buffers p(plain), n(batch);
     std::vector<std::vector<float>> seen(3);
     std::vector<double> returns(count, 0.0), all_returns;
@@ -262,10 +263,12 @@ TEST_CASE("an evaluation uses the statistics of the training and adds nothing to
 
 TEST_CASE("normalised environments are restored bit for bit in the middle of their episodes") {
     auto const make = [](std::uint64_t seed) {
-        return normalized_environments(std::make_unique<vector_environment<walk>>(3, seed), {.discount = 0.95});
+        return normalized_environments(std::make_unique<vector_environment<walk>>(3, seed));
     };
     auto first = make(1), second = make(2);
     buffers b(first), c(second);
+    first.set_discount(0.95);
+    second.set_discount(0.95);
     first.reset(b.observation_view());
     for (int i = 0; i < 23; ++i)
         b.step(first);
@@ -382,8 +385,12 @@ TEST_CASE("options out of range are refused") {
     };
     double const nan = std::numeric_limits<double>::quiet_NaN();
     CHECK(with({}).empty());
-    CHECK(with({.discount = 1.2}) == "normalized_environments: discount is 1.2, but must be in [0, 1]");
-    CHECK(with({.discount = nan}) == "normalized_environments: discount is nan, but must be in [0, 1]");
+    auto const discounted = [&](double discount) {
+        return message_of([&] { normalized_environments(inner).set_discount(discount); });
+    };
+    CHECK(discounted(1.0).empty());
+    CHECK(discounted(1.2) == "normalized_environments: discount is 1.2, but must be in [0, 1]");
+    CHECK(discounted(nan) == "normalized_environments: discount is nan, but must be in [0, 1]");
     CHECK(with({.observation_clip = 0.0}) == "normalized_environments: observation_clip is 0, but must be positive");
     CHECK(with({.reward_clip = -1.0}) == "normalized_environments: reward_clip is -1, but must be positive");
     CHECK(with({.epsilon = -1e-8}) ==

@@ -36,7 +36,8 @@ struct walk {
     Agent agent;
 
     walk(head_type const& head, std::uint64_t seed, executor* tasks = nullptr)
-        : worlds(5, 3 + seed, tasks), agent(normalized, small_options(), seed, tasks, actor_type{}, head) {}
+        : worlds(5, 3 + seed, tasks),
+          agent(normalized, small_options(), {.head = head, .seed = seed, .tasks = tasks}) {}
 };
 
 /// Everything that a run computes: what the reports said and the parameters after some updates.
@@ -99,7 +100,7 @@ void check_learning(typename Agent::head_type const& head = {}) {
     options.minibatch = 64;
     options.shared_trunk = false;
     vector_environment<line> worlds(8, 3);
-    Agent agent(worlds, options, 1, nullptr, {}, head);
+    Agent agent(worlds, options, {.head = head, .seed = 1});
     double first = 0.0, last = 0.0;
     agent.train({.frames = 128, .on_update = [&](auto const& report) { first = report.mean_return; }});
     agent.train({.frames = 24'000, .on_update = [&](auto const& report) { last = report.mean_return; }});

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <gmac/core/view.hpp>
-#include <gmac/targets/kind.hpp>
 #include <gmac/targets/particles.hpp>
+#include <gmac/targets/returns.hpp>
 
 #include <cstddef>
 
@@ -29,19 +29,19 @@ struct head_with_components : head {
     void distribution(outputs_view, part, part, part) const {}
 };
 
-template <class Targets, gmac::targets::kind Kind>
+template <template <class> class Kind, class Taken = Kind<float const>>
 struct loss {
-    static constexpr auto target = Kind;
+    template <class T>
+    using targets_type = Kind<T const>;
     template <class Head>
-    float value_and_gradient(Head const&, outputs_view, Targets, gmac::matrix_view<float>) const {
+    float value_and_gradient(Head const&, outputs_view, Taken, gmac::matrix_view<float>) const {
         return 0.0f;
     }
 };
-using loss_on_returns = loss<gmac::vector_view<float const>, gmac::targets::kind::returns>;
-using loss_on_points = loss<gmac::targets::dirac_particles<float const>, gmac::targets::kind::dirac_particles>;
-using loss_on_components =
-    loss<gmac::targets::gaussian_particles<float const>, gmac::targets::kind::gaussian_particles>;
-using loss_on_the_wrong_kind = loss<gmac::vector_view<float const>, gmac::targets::kind::dirac_particles>;
+using loss_on_returns = loss<gmac::targets::returns>;
+using loss_on_points = loss<gmac::targets::dirac_particles>;
+using loss_on_components = loss<gmac::targets::gaussian_particles>;
+using loss_on_the_wrong_kind = loss<gmac::targets::dirac_particles, gmac::vector_view<float const>>;
 struct loss_without_target {};
 struct particular_loss : loss_on_returns {
     template <class Head>

@@ -142,7 +142,8 @@ struct run {
 
     explicit run(std::uint64_t seed, gmac::executor* tasks = nullptr, bool shared = true)
         : worlds(5, 3, tasks),
-          agent(worlds, gmac::torch::trunk<float>(tanh_network(), 2), options(shared), seed, tasks) {}
+          agent(worlds, gmac::torch::trunk<float>(tanh_network(), 2), options(shared), {.seed = seed, .tasks = tasks}) {
+    }
     static gmac::agent_options options(bool shared) {
         auto made = gmac::testing::small_options();
         made.shared_trunk = shared;

@@ -6,7 +6,6 @@
 // has a closed form.
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/targets/kind.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <algorithm>
@@ -176,7 +175,8 @@ template <class T>
 /// prediction: 2 E|U − V| − E|U − U'|, the mean over the states.
 struct logistic_energy {
     // What an actor_critic needs of every loss: what it learns from, and value_and_gradient.
-    static constexpr auto target = gmac::targets::kind::dirac_particles;
+    template <class T>
+    using targets_type = gmac::targets::dirac_particles<T const>;
 
     /// outputs [B, 2 K + 1], targets [B, m] → the loss; writes its gradient with respect to the outputs, [B, 2 K + 1]
     template <std::size_t K, class T>

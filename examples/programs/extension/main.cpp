@@ -62,7 +62,7 @@ void learn() {
     gmac::vector_environment<gamble> worlds(32, /*seed*/ 1);
     gmac::agent_options options{.steps = 32, .minibatch = 256, .epochs = 4, .learning_rate = 2e-3};
     options.hidden = {32, 32};
-    agent_type agent(worlds, options, /*seed*/ 1);
+    agent_type agent(worlds, options, {.seed = 1});
     agent.train({.frames = 100'000, .on_update = [](gmac::update_report const& report) {
                      if (report.update % 20 == 1)
                          fmt::print("{}\n", report);

@@ -43,7 +43,7 @@ int learn() {
     // A distribution's width is in units of the return, so its head wants returns of order one.
     gmac::normalized_environments normalized(worlds, {.observations = false});
     gmac::agent_options options{.steps = 64, .minibatch = 128, .epochs = 4, .learning_rate = 2e-3};
-    agent_type agent(normalized, trunk, options, /*seed*/ 1);
+    agent_type agent(normalized, trunk, options, {.seed = 1});
     double const before = evaluate(agent);
     agent.train({.frames = 60'000, .on_update = [](gmac::update_report const& report) {
                      if (report.update % 10 == 0)

@@ -23,7 +23,11 @@ public:
                  atari_trunk({.frames = worlds.history().frames,
                               .units = settings.agent.hidden.front(),
                               .gain = settings.agent.trunk_gain}),
-                 settings.agent, settings.seed, &tasks, {}, make_head<typename Agent::head_type>(settings)),
+                 settings.agent,
+                 {.head = make_head<typename Agent::head_type>(settings),
+                  .loss = make_loss<typename Agent::loss_type>(settings),
+                  .seed = settings.seed,
+                  .tasks = &tasks}),
           policy_(agent_.policy(1)) {}
 
     void train(train_options const& options) override { agent_.train(options); }

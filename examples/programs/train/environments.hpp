@@ -21,9 +21,7 @@ namespace gmac::examples::train {
 
 /// What the settings ask of normalized_environments.
 [[nodiscard]] inline normalization normalization_of(settings const& settings) {
-    return {.observations = settings.normalize_observations,
-            .rewards = settings.normalize_rewards,
-            .discount = settings.agent.discount};
+    return {.observations = settings.normalize_observations, .rewards = settings.normalize_rewards};
 }
 
 /// The environments' own reward units in one unit of a normalised reward, and so of a predicted value.

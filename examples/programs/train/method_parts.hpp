@@ -30,6 +30,15 @@ template <class Head>
     return head;
 }
 
+/// The loss as the settings want it: PPO clips the change of a value as it does that of a probability ratio.
+template <class Loss>
+[[nodiscard]] Loss make_loss(settings const& settings) {
+    Loss loss;
+    if constexpr (requires { loss.clip; })
+        loss.clip = settings.agent.clip;
+    return loss;
+}
+
 /// The value distribution that the outputs [1, N] of a head mean: its components, or points of equal weight.
 template <class Head>
 [[nodiscard]] std::vector<value_component> components_of(Head const& head, matrix_view<float const> outputs) {

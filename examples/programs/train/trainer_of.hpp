@@ -23,8 +23,12 @@ template <class Agent>
 class trainer_of final : public trainer {
 public:
     trainer_of(settings const& settings, environment_batch& worlds, executor& tasks)
-        : agent_(worlds, settings.agent, settings.seed, &tasks, make_actor(settings),
-                 make_head<typename Agent::head_type>(settings)),
+        : agent_(worlds, settings.agent,
+                 {.actor = make_actor(settings),
+                  .head = make_head<typename Agent::head_type>(settings),
+                  .loss = make_loss<typename Agent::loss_type>(settings),
+                  .seed = settings.seed,
+                  .tasks = &tasks}),
           policy_(agent_.policy(1)) {}
 
     void train(train_options const& options) override { agent_.train(options); }

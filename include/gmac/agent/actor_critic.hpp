@@ -10,7 +10,6 @@
 #include <gmac/agent/rollout.hpp>
 #include <gmac/agent/state_values.hpp>
 #include <gmac/agent/surrogate.hpp>
-#include <gmac/agent/value_targets.hpp>
 #include <gmac/backends/simd.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>
@@ -18,6 +17,7 @@
 #include <gmac/environment/environment.hpp>
 #include <gmac/nn/mlp.hpp>
 #include <gmac/targets/gae.hpp>
+#include <gmac/targets/makers.hpp>
 #include <gmac/targets/sr_lambda.hpp>
 
 #include <algorithm>
@@ -42,6 +42,16 @@ struct train_options {
     std::function<bool()> stop{};
 };
 
+/// What an agent is put together of, each by its name; what is not named is default-constructed.
+template <class Actor, class Head, class Loss>
+struct agent_parts {
+    Actor actor{};
+    Head head{};
+    Loss loss{};
+    std::uint64_t seed = 0;
+    executor* tasks = nullptr; ///< what runs on several threads; none: this one
+};
+
 /// An actor-critic agent that learns by proximal policy optimisation, with the value distribution as policies: `Actor`
 /// makes actions of network outputs, `Head` a value distribution, `Loss` learns it. The paper's four methods are aliases
 /// of this class in gmac/agents.hpp. It never names an environment: it sees an environment_batch.
@@ -62,22 +72,22 @@ public:
     using observation_type = typename network_type::observation_type;
     using environments = basic_environment_batch<observation_type>;
 
-    /// Throws gmac::error for an option outside its range.
-    explicit actor_critic(environments& worlds, agent_options options = {}, std::uint64_t seed = 0,
-                          executor* tasks = nullptr, Actor actor = {}, Head head = {}, Loss loss = {})
+    using parts = agent_parts<Actor, Head, Loss>;
+
+    /// `agent(worlds, {.steps = 64}, {.head = …, .seed = 3})`. Throws gmac::error for an option outside its range.
+    explicit actor_critic(environments& worlds, agent_options options = {}, parts with = {})
         requires std::constructible_from<Trunk, std::span<std::size_t const>, nn::mlp_options>
-        : actor_critic(worlds, make_trunk(worlds, options), options, seed, tasks, actor, head, loss) {}
+        : actor_critic(worlds, make_trunk(worlds, options), options, std::move(with)) {}
 
     /// With a trunk of the caller's.
-    actor_critic(environments& worlds, Trunk trunk, agent_options options, std::uint64_t seed = 0,
-                 executor* tasks = nullptr, Actor actor = {}, Head head = {}, Loss loss = {})
+    actor_critic(environments& worlds, Trunk trunk, agent_options options = {}, parts with = {})
         : options_(checked(std::move(options))),
           worlds_(worlds),
-          tasks_(tasks ? tasks : &serial_),
-          seed_(seed),
-          actor_(actor),
-          head_(head),
-          loss_(loss),
+          tasks_(with.tasks ? with.tasks : &serial_),
+          seed_(with.seed),
+          actor_(std::move(with.actor)),
+          head_(std::move(with.head)),
+          loss_(std::move(with.loss)),
           size_(gmac::action_size(worlds.action_space())),
           networks_(std::move(trunk), actor_, head_, worlds.action_space(), options_),
           parameters_(networks_.parameter_count()),
@@ -91,13 +101,12 @@ public:
           streams_(worlds.size()),
           acting_(networks_.make_workspace(worlds.size())),
           learner_({options_, networks_, actor_, head_, loss_, rollout_, targets_, advantages_.span()}) {
-        if constexpr (requires { loss_.clip = scalar(0); })
-            loss_.clip = static_cast<decltype(loss_.clip)>(options_.clip);
         require(networks_.inputs() == rollout_.state_size(),
                 "actor_critic: the trunk takes {} inputs, but a state has {} elements ({} observations of {})",
                 networks_.inputs(), rollout_.state_size(), worlds.history().frames, worlds.observation_size());
         random_stream random = stream_for(seed_, stream_purpose::initialisation);
         networks_.initialize(parameters_.span(), actor_, random);
+        worlds_.set_discount(options_.discount);
         finished_.reserve(rollout_.rows());
         worlds_.reset(rollout_.observations(0));
     }
@@ -251,12 +260,12 @@ private:
         advantage(steps, values, finals, vector_view<scalar>(advantages_.span()), vector_view<scalar>(returns_.span()));
         for (std::size_t e = 0; e < streams_.size(); ++e)
             streams_[e] = stream(stream_purpose::target, e);
-        targets_.compute(head_, detail::target_source<scalar>{.steps = steps,
-                                                              .outputs = values_.outputs(),
-                                                              .values = means,
-                                                              .returns = returns_.span(),
-                                                              .streams = streams_,
-                                                              .tasks = tasks_});
+        targets_.make(head_, {.steps = steps,
+                              .outputs = values_.outputs(),
+                              .values = means,
+                              .returns = returns_.span(),
+                              .streams = streams_,
+                              .tasks = tasks_});
     }
 
     agent_options options_;
@@ -272,7 +281,7 @@ private:
     buffer<scalar> parameters_;
     rollout<scalar, observation_type> rollout_;
     detail::state_values<network_type, Head> values_;
-    detail::value_targets<Loss::target, Head, scalar> targets_;
+    typename detail::targets_of<Loss, scalar>::template maker<Head> targets_;
     buffer<scalar> advantages_, returns_;
     std::vector<float> environment_actions_;
     buffer<scalar> entropies_; // of the last actions; nobody reads them
@@ -292,11 +301,9 @@ public:
     static_assert(detail::refuse_composition<Head, Loss, Backend>());
 
     template <class O>
-    explicit actor_critic(basic_environment_batch<O>&, agent_options = {}, std::uint64_t = 0, executor* = nullptr,
-                          Actor = {}, Head = {}, Loss = {}) {}
+    explicit actor_critic(basic_environment_batch<O>&, agent_options = {}, agent_parts<Actor, Head, Loss> = {}) {}
     template <class O>
-    actor_critic(basic_environment_batch<O>&, Trunk, agent_options, std::uint64_t = 0, executor* = nullptr, Actor = {},
-                 Head = {}, Loss = {}) {}
+    actor_critic(basic_environment_batch<O>&, Trunk, agent_options = {}, agent_parts<Actor, Head, Loss> = {}) {}
     void train(train_options const&) {}
     update_report update(double = 0.0) { return {}; }
 };

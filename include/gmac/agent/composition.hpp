@@ -2,10 +2,9 @@
 #pragma once
 
 #include <gmac/agent/value_network.hpp>
-#include <gmac/agent/value_targets.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/fits.hpp>
-#include <gmac/targets/kind.hpp>
+#include <gmac/targets/makers.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -34,41 +33,18 @@ concept value_head = requires(Head const& head, prediction_of<Head, Backend> con
     head.mean(prediction, values);
 };
 
-/// A loss says what it learns from; see targets::kind.
-template <class Loss>
-concept value_loss = requires {
-    { Loss::target } -> std::convertible_to<targets::kind>;
-};
-
-/// SR(λ) draws Dirac particles from equally likely points of the head's distribution.
-template <class Head, class T>
-concept gives_points = requires(Head const& head, matrix_view<T const> outputs, matrix_view<T> points) {
-    { head.support_size() } -> std::convertible_to<std::size_t>;
-    head.support(outputs, points);
-};
-
-/// SR(λ) draws Gaussian particles from the components of the head's distribution.
-template <class Head, class T>
-concept gives_components = requires(Head const& head, matrix_view<T const> outputs, matrix_view<T> part) {
-    { Head::components } -> std::convertible_to<std::size_t>;
-    head.distribution(outputs, part, part, part);
-};
+/// A loss names the type of the targets that it learns from; see gmac/targets/makers.hpp.
+template <class Loss, class T>
+concept value_loss = requires { typename Loss::template targets_type<T>; };
 
 namespace detail {
 
-template <class Head, class Loss, class T>
-inline constexpr bool gives_particles = Loss::target == targets::kind::dirac_particles      ? gives_points<Head, T>
-                                        : Loss::target == targets::kind::gaussian_particles ? gives_components<Head, T>
-                                                                                            : true;
-
-template <class Head, class Loss, class T>
-using targets_of = decltype(std::declval<value_targets<Loss::target, Head, T> const&>()
-                                .take(std::declval<std::span<std::uint32_t const>>(),
-                                      std::declval<typename value_targets<Loss::target, Head, T>::batch&>()));
+template <class Loss, class T>
+using targets_of = typename Loss::template targets_type<T>;
 
 template <class Head, class Loss, class Backend, class T = typename Backend::scalar>
 concept learns = requires(Loss const& loss, Head const& head, prediction_of<Head, Backend> const& prediction,
-                          targets_of<Head, Loss, T> (&take)(), matrix_view<T> const& gradient) {
+                          targets_of<Loss, T> (&take)(), matrix_view<T> const& gradient) {
     { loss.value_and_gradient(head, prediction, take(), gradient) } -> std::convertible_to<double>;
 };
 
@@ -79,18 +55,19 @@ concept network_is_defined = requires { sizeof(value_network<Head, Backend>); };
 /// Whether head and loss make an actor_critic. Each question is asked only if the ones before it have the answer yes.
 template <class Head, class Loss, class Backend>
 concept composable =
-    value_loss<Loss> && losses::fits_head<Loss, Head> && network_is_defined<Head, Backend> &&
-    value_head<Head, Backend> && gives_particles<Head, Loss, typename Backend::scalar> && learns<Head, Loss, Backend>;
+    value_loss<Loss, typename Backend::scalar> && losses::fits_head<Loss, Head> && network_is_defined<Head, Backend> &&
+    value_head<Head, Backend> && targets_of<Loss, typename Backend::scalar>::template can_be_made_from<Head> &&
+    learns<Head, Loss, Backend>;
 
 /// Says the first thing that is missing.
 template <class Head, class Loss, class Backend>
 consteval bool refuse_composition() {
     using T = typename Backend::scalar;
     constexpr bool is_composable = composable<Head, Loss, Backend>;
-    if constexpr (!value_loss<Loss>)
+    if constexpr (!value_loss<Loss, T>)
         static_assert(is_composable,
                       "this loss does not say what it learns from, which an actor_critic must know, by a "
-                      "member `static constexpr gmac::targets::kind target`: see docs/extending.md");
+                      "member `template <class T> using targets_type = …`: see docs/extending.md");
     else if constexpr (!losses::fits_head<Loss, Head>)
         static_cast<void>(losses::require_fit<Loss, Head>());
     else if constexpr (!network_is_defined<Head, Backend>)
@@ -101,15 +78,8 @@ consteval bool refuse_composition() {
         static_assert(is_composable,
                       "this head has not the members that an actor_critic needs, output_size() and "
                       "mean(outputs, values): see docs/extending.md");
-    else if constexpr (Loss::target == targets::kind::dirac_particles && !gives_points<Head, T>)
-        static_assert(is_composable,
-                      "this loss learns from Dirac particles, for which an actor_critic needs the members "
-                      "support_size() and support(outputs, points) of the head: see docs/extending.md");
-    else if constexpr (Loss::target == targets::kind::gaussian_particles && !gives_components<Head, T>)
-        static_assert(is_composable,
-                      "this loss learns from Gaussian particles, for which an actor_critic needs the "
-                      "members components and distribution(outputs, weights, means, deviations) of the "
-                      "head: see docs/extending.md");
+    else if constexpr (!targets_of<Loss, T>::template can_be_made_from<Head>)
+        targets_of<Loss, T>::template require_head<Head>();
     else
         static_assert(is_composable,
                       "this loss has no value_and_gradient(head, outputs, targets, gradient) that takes "

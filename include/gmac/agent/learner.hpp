@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/agent/composition.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/report.hpp>
 #include <gmac/agent/rollout.hpp>
 #include <gmac/agent/surrogate.hpp>
-#include <gmac/agent/value_targets.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>
+#include <gmac/core/detail/gather.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/core/random.hpp>
@@ -15,7 +16,6 @@
 #include <gmac/nn/adam.hpp>
 #include <gmac/nn/gradient_norm.hpp>
 #include <gmac/nn/rmsprop.hpp>
-#include <gmac/targets/kind.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +37,7 @@ public:
     using scalar = typename Networks::scalar;
     using observation_type = typename Networks::observation_type;
     using rollout_type = rollout<scalar, observation_type>;
-    using targets_type = value_targets<Loss::target, Head, scalar>;
+    using targets_type = typename targets_of<Loss, scalar>::template maker<Head>;
 
     /// What the agent is made of and what one update learns from; all of it must outlive the learner.
     struct sources {
@@ -139,7 +139,10 @@ private:
         return (std::min)(from_.options.minibatch, from_.rollout.rows());
     }
     [[nodiscard]] double max_gradient_norm() const noexcept {
-        return from_.options.max_gradient_norm.value_or(Loss::target == targets::kind::gaussian_particles ? 5.0 : 0.5);
+        if constexpr (requires { Loss::max_gradient_norm; })
+            return from_.options.max_gradient_norm.value_or(Loss::max_gradient_norm);
+        else
+            return from_.options.max_gradient_norm.value_or(0.5);
     }
 
     template <class StreamOf>

@@ -26,12 +26,14 @@ struct agent_options {
     rate_schedule schedule = rate_schedule::constant;
     double discount = 0.99;
     double lambda = 0.95; ///< of GAE and of SR(lambda)
-    double clip = 0.2;    ///< of the probability ratio, and of the value where the loss clips it
+    double clip = 0.2;    ///< range of the probability ratio around 1
     double value_coefficient = 0.5;
     double entropy_coefficient = 0.001;
-    std::optional<double> max_gradient_norm{}; ///< 5 for the mixture energy, 0.5 for the other losses; infinity: none
-    bool normalize_advantages = true;          ///< in each minibatch, by the n − 1 standard deviation
-    std::size_t particles = 128;               ///< m, of SR(lambda)
+    /// Of all parameters together; infinity: none. Unset, it is what the loss has as its member `max_gradient_norm`, the
+    /// mixture energy 5 (as the authors do), and 0.5 for a loss that has none.
+    std::optional<double> max_gradient_norm{};
+    bool normalize_advantages = true; ///< in each minibatch, by the n − 1 standard deviation
+    std::size_t particles = 128;      ///< m, of SR(lambda)
     std::vector<std::size_t> hidden{256, 256, 512};
     nn::activation activation = nn::activation::tanh;
     bool shared_trunk = true; ///< one trunk for actor and critic, or one each

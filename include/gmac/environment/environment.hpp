@@ -164,6 +164,9 @@ public:
     [[nodiscard]] virtual std::size_t size() const noexcept = 0;
     [[nodiscard]] virtual std::size_t observation_size() const noexcept = 0;
     [[nodiscard]] virtual gmac::action_space const& action_space() const noexcept = 0;
+    /// The discount of the returns that are learned, in [0, 1], for whatever scales rewards by their returns. An agent
+    /// says its own when it is made.
+    virtual void set_discount(double /*discount*/) {}
     /// How many observations the states have that an agent shall see; a batch hands out one observation at a time.
     [[nodiscard]] virtual observation_history history() const noexcept { return {}; }
 

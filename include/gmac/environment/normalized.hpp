@@ -23,7 +23,6 @@ namespace gmac {
 struct normalization {
     bool observations = true;
     bool rewards = true;
-    double discount = 0.99; ///< of the return whose deviation divides the rewards: the agent's own, in [0, 1]
     double observation_clip = 10.0;
     double reward_clip = 10.0;
     double epsilon = 1e-8; ///< added to a variance under the root
@@ -34,7 +33,7 @@ struct normalization {
 /// An observation x becomes (x − mean) / sqrt(variance + ε), element by element, clipped; mean and variance are those
 /// of all observations that were acted on, the new ones included. A reward is divided by sqrt(variance + ε) of the
 /// discounted returns G ← γ G + r that each environment has accumulated so far in its episode; no mean is subtracted,
-/// so a reward keeps its sign. What has not varied yet is not scaled. Final observations are normalised but not
+/// so a reward keeps its sign. γ is the agent's, which tells it when it is made (`set_discount`; 0.99 until then). What has not varied yet is not scaled. Final observations are normalised but not
 /// counted. `finished` reports the rewards as the environments gave them.
 class normalized_environments final : public environment_batch_decorator {
 public:
@@ -69,6 +68,14 @@ public:
         return statistics_->observations;
     }
     [[nodiscard]] running_statistics const& return_statistics() const noexcept { return statistics_->returns; }
+
+    /// Throws gmac::error unless it is in [0, 1].
+    void set_discount(double discount) override {
+        require(discount >= 0.0 && discount <= 1.0, "normalized_environments: discount is {}, but must be in [0, 1]",
+                discount);
+        discount_ = discount;
+        worlds().set_discount(discount);
+    }
 
     void reset(matrix_view<float> observations) override {
         worlds().reset(observations);
@@ -146,8 +153,6 @@ private:
     }
 
     [[nodiscard]] static normalization const& checked(normalization const& options) {
-        require(options.discount >= 0.0 && options.discount <= 1.0,
-                "normalized_environments: discount is {}, but must be in [0, 1]", options.discount);
         require(options.observation_clip > 0.0, "normalized_environments: observation_clip is {}, but must be positive",
                 options.observation_clip);
         require(options.reward_clip > 0.0, "normalized_environments: reward_clip is {}, but must be positive",
@@ -179,7 +184,7 @@ private:
 
     void normalize_rewards(step_result const& result) {
         for (std::size_t i = 0; i < size(); ++i)
-            returns_[i] = options_.discount * returns_[i] + static_cast<double>(result.rewards[i]);
+            returns_[i] = discount_ * returns_[i] + static_cast<double>(result.rewards[i]);
         if (!frozen_)
             statistics_->returns.update(matrix_view<double const>(returns_.data(), returns_.size(), 1));
         double const scale = statistics_->returns.scale(0, options_.epsilon);
@@ -221,6 +226,7 @@ private:
 
     normalization options_;
     std::shared_ptr<statistics> statistics_;
+    double discount_ = 0.99;
     std::vector<double> returns_; // [E] discounted, of the episodes so far
     bool frozen_ = false;
 };

@@ -4,7 +4,6 @@
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/quantile_pairs.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
-#include <gmac/targets/kind.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <cstddef>
@@ -22,7 +21,8 @@ namespace gmac::losses {
 /// m, and the gradient is [B, N].
 struct expectile {
     static constexpr std::string_view name = "expectile";
-    static constexpr targets::kind target = targets::kind::dirac_particles;
+    template <class T>
+    using targets_type = targets::dirac_particles<T const>;
     template <class Head>
     static constexpr bool fits_head = quantile_head<Head>;
 

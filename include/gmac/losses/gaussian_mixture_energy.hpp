@@ -10,7 +10,6 @@
 #include <gmac/losses/detail/self_distance.hpp>
 #include <gmac/losses/detail/target_block.hpp>
 #include <gmac/losses/fits.hpp>
-#include <gmac/targets/kind.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <algorithm>
@@ -44,9 +43,13 @@ concept gaussian_mixture_head = requires(Head const& head, std::array<float, Hea
 /// In float, 2 σ² must be in the range of float: deviations of 1e-19 to 1e19, or zero.
 struct gaussian_mixture_energy {
     static constexpr std::string_view name = "gaussian_mixture_energy";
-    static constexpr targets::kind target = targets::kind::gaussian_particles;
+    template <class T>
+    using targets_type = targets::gaussian_particles<T const>;
     template <class Head>
     static constexpr bool fits_head = gaussian_mixture_head<Head>;
+
+    /// An agent clips the norm of its gradient at this unless its options say otherwise; the authors have 5 here.
+    static constexpr double max_gradient_norm = 5.0;
 
     bool target_term = false;
 

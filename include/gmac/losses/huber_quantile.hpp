@@ -10,7 +10,6 @@
 #include <gmac/losses/detail/sample_plan.hpp>
 #include <gmac/losses/sample_algorithm.hpp>
 #include <gmac/losses/sample_workspace.hpp>
-#include <gmac/targets/kind.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <cmath>
@@ -31,7 +30,8 @@ namespace gmac::losses {
 /// m, and the gradient is [B, N].
 struct huber_quantile {
     static constexpr std::string_view name = "huber_quantile";
-    static constexpr targets::kind target = targets::kind::dirac_particles;
+    template <class T>
+    using targets_type = targets::dirac_particles<T const>;
     template <class Head>
     static constexpr bool fits_head = quantile_head<Head>;
 

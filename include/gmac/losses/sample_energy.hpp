@@ -13,7 +13,6 @@
 #include <gmac/losses/fits.hpp>
 #include <gmac/losses/sample_algorithm.hpp>
 #include <gmac/losses/sample_workspace.hpp>
-#include <gmac/targets/kind.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <concepts>
@@ -39,7 +38,8 @@ enum class energy_statistic {
 /// m, and the gradient is [B, N].
 struct sample_energy {
     static constexpr std::string_view name = "sample_energy";
-    static constexpr targets::kind target = targets::kind::dirac_particles;
+    template <class T>
+    using targets_type = targets::dirac_particles<T const>;
     template <class Head>
     static constexpr bool fits_head = sample_head<Head>;
 

@@ -6,7 +6,7 @@
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/fits.hpp>
-#include <gmac/targets/kind.hpp>
+#include <gmac/targets/returns.hpp>
 
 #include <algorithm>
 #include <array>
@@ -81,7 +81,8 @@ void require_apart(matrix_view<T> const& gradient, Outputs const& outputs, Targe
 /// Outputs are [B, 1] of a head with one number (heads::scalar), targets the returns [B], the gradient [B, 1].
 struct squared_error {
     static constexpr std::string_view name = "squared_error";
-    static constexpr targets::kind target = targets::kind::returns;
+    template <class T>
+    using targets_type = targets::returns<T const>;
     template <class Head>
     static constexpr bool fits_head = scalar_head<Head>;
 
@@ -138,7 +139,8 @@ private:
 /// gradient is zero unless |v − v_old| < clip.
 struct clipped_squared_error {
     static constexpr std::string_view name = "clipped_squared_error";
-    static constexpr targets::kind target = targets::kind::clipped_returns;
+    template <class T>
+    using targets_type = targets::clipped_returns<T const>;
     template <class Head>
     static constexpr bool fits_head = scalar_head<Head>;
 

@@ -10,11 +10,45 @@
 
 namespace gmac::targets {
 
+/// A head from which SR(λ) draws Dirac particles: it gives P points of each state's distribution, [B, P], which are equally
+/// likely, or have their weights beside them.
+template <class Head, class T>
+concept gives_weighted_points =
+    requires(Head const& head, matrix_view<T const> outputs, matrix_view<T> points, matrix_view<T> weights) {
+        { head.support_size() } -> std::convertible_to<std::size_t>;
+        head.support(outputs, points, weights);
+    };
+template <class Head, class T>
+concept gives_points =
+    gives_weighted_points<Head, T> || requires(Head const& head, matrix_view<T const> outputs, matrix_view<T> points) {
+        { head.support_size() } -> std::convertible_to<std::size_t>;
+        head.support(outputs, points);
+    };
+
+/// A head from which SR(λ) draws Gaussian particles: it gives the K components of each state's distribution, [B, K] each.
+template <class Head, class T>
+concept gives_components = requires(Head const& head, matrix_view<T const> outputs, matrix_view<T> part) {
+    { Head::components } -> std::convertible_to<std::size_t>;
+    head.distribution(outputs, part, part, part);
+};
+
 /// One target distribution a row: m point masses, shapes [B, m]. Empty weights mean 1/m each; otherwise the weights
 /// of a row are not negative and sum to one.
 template <class T>
 struct dirac_particles {
     using value_type = std::remove_const_t<T>;
+
+    /// Makes these targets of a rollout, for an agent: gmac/targets/makers.hpp.
+    template <class Head>
+    class maker;
+    template <class Head>
+    static constexpr bool can_be_made_from = gives_points<Head, value_type>;
+    template <class Head>
+    static consteval void require_head() {
+        static_assert(can_be_made_from<Head>,
+                      "this loss learns from Dirac particles, for which an actor_critic needs the members "
+                      "support_size() and support(outputs, points) of the head: see docs/extending.md");
+    }
 
     matrix_view<T> values{};
     matrix_view<T> weights{};
@@ -44,6 +78,19 @@ struct dirac_particles {
 template <class T>
 struct gaussian_particles {
     using value_type = std::remove_const_t<T>;
+
+    /// Makes these targets of a rollout, for an agent: gmac/targets/makers.hpp.
+    template <class Head>
+    class maker;
+    template <class Head>
+    static constexpr bool can_be_made_from = gives_components<Head, value_type>;
+    template <class Head>
+    static consteval void require_head() {
+        static_assert(can_be_made_from<Head>,
+                      "this loss learns from Gaussian particles, for which an actor_critic needs the "
+                      "members components and distribution(outputs, weights, means, deviations) of the "
+                      "head: see docs/extending.md");
+    }
 
     matrix_view<T> means{};
     matrix_view<T> deviations{};
