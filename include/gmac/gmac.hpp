@@ -13,7 +13,6 @@
 #include <gmac/distributions.hpp>
 #include <gmac/environment.hpp>
 #include <gmac/heads.hpp>
-#include <gmac/imputation.hpp>
 #include <gmac/losses.hpp>
 #include <gmac/nn.hpp>
 #include <gmac/storage.hpp>

@@ -53,8 +53,8 @@ restricted)
     ;;
 light)
     reached gmac/gmac.hpp >"$scratch/reached"
-    if ! diff <(sort core-headers.txt) "$scratch/reached"; then
-        echo "gmac.hpp must reach every header that needs only Eigen, xsimd and fmt (<), and no other (>)"
+    if ! diff <(grep -v "^gmac/imputation" core-headers.txt | sort) "$scratch/reached"; then
+        echo "gmac.hpp must reach every header that needs only Eigen, xsimd and fmt, save imputation (<), and no other (>)"
         exit 1
     fi
     for header in gmac/losses.hpp gmac/targets.hpp; do
