@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The whole library that needs only Eigen, xsimd and fmt. What needs more is included by name:
-// threads, checkpoints and the other backends.
+// The whole library that needs only xsimd and fmt. What needs more is included by name: threads, checkpoints, imputation
+// and the other backends.
 #include <gmac/actors.hpp>
 #include <gmac/agent.hpp>
 #include <gmac/agents.hpp>
-#include <gmac/backends/eigen.hpp>
 #include <gmac/backends/simd.hpp>
 #include <gmac/core.hpp>
 #include <gmac/deploy.hpp>

@@ -9,7 +9,7 @@
 #include <gmac/nn/linear.hpp>
 #include <gmac/nn/packs.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

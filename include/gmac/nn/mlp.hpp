@@ -4,7 +4,7 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/nn/linear.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
