@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-/// Parameters and forward operations of the networks of Table 3, for one state.
+/// Parameters and forward operations of the networks of Table 1, for one state.
 namespace gmac::flops {
 
 struct network_cost {
