@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-scores: the table of scores of a folder of runs on Atari games.
 #include "output/metrics_table.hpp"
+#include "output/paper_comparison.hpp"
 #include "output/score_table.hpp"
 #include "support/parse_options.hpp"
 
@@ -11,9 +12,9 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,32 +42,26 @@ void add_run(fs::path const& folder, std::vector<train::run_score>& runs) {
     runs.push_back({environment.substr(4), config.at("algorithm"), train::last_hundred(episodes.column("return"))});
 }
 
-/// Lines of game,method,score below a header, for numbers that were published elsewhere.
-void add_published(fs::path const& path, std::vector<train::run_score>& runs) {
-    std::ifstream file(path);
-    gmac::require(file.good(), "cannot read {}", path.string());
-    std::string line;
-    std::getline(file, line);
-    gmac::require(line == "game,method,score", "{} begins with \"{}\", but must with game,method,score", path.string(),
-                  line);
-    while (std::getline(file, line)) {
-        auto const first = line.find(','), second = line.rfind(',');
-        gmac::require(first != std::string::npos && second > first, "{}: \"{}\" is not game,method,score",
-                      path.string(), line);
-        runs.push_back(
-            {line.substr(0, first), line.substr(first + 1, second - first - 1), std::stod(line.substr(second + 1))});
-    }
+/// The columns of the paper's own scores.
+void add_paper(std::vector<train::run_score>& runs) {
+    for (train::paper_score const& row : train::paper_scores)
+        for (std::size_t m = 0; m < row.methods.size(); ++m)
+            runs.push_back({std::string(row.game), fmt::format("{} (paper)", train::paper_methods[m]), row.methods[m]});
 }
 
 void run(int argc, char** argv) {
     std::vector<std::string> folders;
-    std::string published;
+    bool paper = false;
+    std::string picture;
     CLI::App app(
         "gmac-scores prints the table of scores of runs on Atari games: the mean of the last 100 games of each, and\n"
-        "mean and median of the human-normalised scores.");
-    app.add_option("folders", folders, "runs of gmac-train, or folders that hold them at any depth")->required();
-    app.add_option("--published", published, "a file of game,method,score with this header, for more columns");
+        "mean and median of the human-normalised scores; and what the paper's own table says.");
+    app.add_option("folders", folders, "runs of gmac-train, or folders that hold them at any depth");
+    app.add_flag("--paper", paper,
+                 "the paper's 61 scores beside them, and what they come to, with intervals over games");
+    app.add_option("--paper-picture", picture, "draws what the paper's scores come to as FILE.png and FILE.svg");
     gmac::examples::parse_options(app, argc, argv);
+    gmac::require(paper || !picture.empty() || !folders.empty(), "name folders of runs, or ask for --paper");
     std::vector<train::run_score> runs;
     for (fs::path const folder : folders) {
         gmac::require(fs::is_directory(folder), "there is no folder {}", folder.string());
@@ -76,10 +71,17 @@ void run(int argc, char** argv) {
             if (entry.is_directory() && fs::exists(entry.path() / "config.json"))
                 add_run(entry.path(), runs);
     }
-    gmac::require(!runs.empty(), "there is no run on an Atari game with a finished game in these folders");
-    if (!published.empty())
-        add_published(published, runs);
-    fmt::print("{}", train::score_table(runs));
+    gmac::require(folders.empty() || !runs.empty(),
+                  "there is no run on an Atari game with a finished game in these folders");
+    if (paper)
+        add_paper(runs);
+    if (!runs.empty())
+        fmt::print("{}", train::score_table(runs));
+    if (paper)
+        fmt::print("\nThe paper's scores, over the 55 games that have a random and a human score\n\n{}",
+                   train::paper_table());
+    if (!picture.empty())
+        train::plot_paper_comparison(picture);
 }
 
 } // namespace
