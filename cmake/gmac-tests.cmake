@@ -113,11 +113,13 @@ $<$<BOOL:${folders}>:-isystem\"$<JOIN:${folders},\"\n-isystem\">\"
     )
 endfunction()
 
-# gmac_add_refusal_test(<name> FILE <x.cpp> MESSAGE <regular expression> [MAX_LINES <n>] [LIBRARIES <targets>])
+# gmac_add_refusal_test(<name> FILE <x.cpp> MESSAGE <regular expression> [MAX_LINES <n>] [LIBRARIES <targets>]
+#     [OPTION <compiler option>])
 # The file must not compile, the compiler's output must match MESSAGE and have at most MAX_LINES (20) lines. If the file
-# has an `#ifdef GMAC_CONTROL`, it must compile with this macro defined: then it is the misuse that is refused, not a slip.
+# has an `#ifdef GMAC_CONTROL`, it must compile with this macro defined, and without the OPTION if there is one: then it
+# is the misuse that is refused, not a slip.
 function(gmac_add_refusal_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FILE;MESSAGE;MAX_LINES" "LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FILE;MESSAGE;MAX_LINES;OPTION" "LIBRARIES")
     foreach(required IN ITEMS FILE MESSAGE)
         if(NOT arg_${required})
             message(FATAL_ERROR "gmac_add_refusal_test(${name}): ${required} is missing")
@@ -133,7 +135,7 @@ function(gmac_add_refusal_test name)
     gmac_write_compile_options("${options}" gmac::gmac ${arg_LIBRARIES})
     cmake_path(ABSOLUTE_PATH arg_FILE OUTPUT_VARIABLE file)
     gmac_for_each_compiler(
-        gmac_add_one_refusal_test ${name} "${options}" "${file}" "${arg_MESSAGE}" ${arg_MAX_LINES}
+        gmac_add_one_refusal_test ${name} "${options}" "${file}" "${arg_MESSAGE}" ${arg_MAX_LINES} "${arg_OPTION}"
     )
 endfunction()
 
@@ -142,6 +144,6 @@ function(gmac_add_one_refusal_test compiler_name compiler name options file mess
         NAME refusal-${name}-${compiler_name}
         COMMAND
             "${CMAKE_COMMAND}" "-Dcompiler=${compiler}" "-Doptions=${options}" "-Dfile=${file}" "-Dmessage=${message}"
-            "-Dmax_lines=${max_lines}" -P "${PROJECT_SOURCE_DIR}/cmake/scripts/refusal.cmake"
+            "-Dmax_lines=${max_lines}" "-Doption=${ARGN}" -P "${PROJECT_SOURCE_DIR}/cmake/scripts/refusal.cmake"
     )
 endfunction()

@@ -3,6 +3,5 @@
 
 // Distributions over actions.
 #include <gmac/actors/categorical.hpp>
-#include <gmac/actors/detail.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
 #include <gmac/actors/to_environment.hpp>

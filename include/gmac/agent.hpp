@@ -4,6 +4,7 @@
 // The actor-critic: rollouts, the PPO update, training, checkpoints.
 #include <gmac/agent/actor_critic.hpp>
 #include <gmac/agent/composition.hpp>
+#include <gmac/agent/explained_variance.hpp>
 #include <gmac/agent/learner.hpp>
 #include <gmac/agent/networks.hpp>
 #include <gmac/agent/options.hpp>
@@ -11,5 +12,4 @@
 #include <gmac/agent/report.hpp>
 #include <gmac/agent/rollout.hpp>
 #include <gmac/agent/state_values.hpp>
-#include <gmac/agent/surrogate.hpp>
 #include <gmac/agent/value_network.hpp>

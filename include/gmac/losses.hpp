@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a value head is trained with. Needs no Eigen.
+// What value heads and policies are trained with. Needs no Eigen.
 #include <gmac/heads.hpp>
+#include <gmac/losses/clipped_surrogate.hpp>
 #include <gmac/losses/expectile.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/losses/gaussian_mixture_energy.hpp>

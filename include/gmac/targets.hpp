@@ -7,6 +7,7 @@
 #include <gmac/targets/lambda_return.hpp>
 #include <gmac/targets/makers.hpp>
 #include <gmac/targets/mixture_row.hpp>
+#include <gmac/targets/normalize.hpp>
 #include <gmac/targets/particles.hpp>
 #include <gmac/targets/replacement.hpp>
 #include <gmac/targets/returns.hpp>

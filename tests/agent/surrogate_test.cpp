@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmac/agent/explained_variance.hpp>
 #include <gmac/agent/report.hpp>
-#include <gmac/agent/surrogate.hpp>
+#include <gmac/losses/clipped_surrogate.hpp>
+#include <gmac/targets/normalize.hpp>
 
 #include "support/catch.hpp"
 
@@ -26,7 +28,8 @@ TEST_CASE("the clipped surrogate and its derivative are those of the formula") {
     std::vector<double> const advantages{1.5, -1.5, 0.7, -0.7, 2.0, -2.0, 0.0};
     std::vector<double> gradient(7);
     double const clip = 0.2;
-    auto const sums = gmac::clipped_surrogate<double>(now, old, advantages, clip, 0.25, gradient);
+    gmac::losses::clipped_surrogate const surrogate{.clip = clip};
+    auto const sums = surrogate.value_and_gradient(now, old, advantages, gradient, 0.25);
     double loss = 0.0, kl = 0.0;
     for (std::size_t i = 0; i < now.size(); ++i) {
         loss += objective(now[i], old[i], advantages[i], clip);
@@ -51,15 +54,15 @@ TEST_CASE("the clipped surrogate and its derivative are those of the formula") {
 TEST_CASE("a ratio that is not a number reaches the loss and the gradient") {
     double const nan = std::numeric_limits<double>::quiet_NaN();
     std::vector<double> gradient(1);
-    auto const sums = gmac::clipped_surrogate<double>(std::vector<double>{nan}, std::vector<double>{0.0},
-                                                      std::vector<double>{1.0}, 0.2, 1.0, gradient);
+    auto const sums = gmac::losses::clipped_surrogate{}.value_and_gradient(std::vector{nan}, std::vector{0.0},
+                                                                           std::vector{1.0}, gradient, 1.0);
     CHECK(std::isnan(sums.loss));
     CHECK(std::isnan(gradient[0]));
 }
 
 TEST_CASE("advantages are normalised by the n - 1 standard deviation") {
     std::vector<double> values{1.0, 2.0, 3.0, 6.0};
-    gmac::normalize(std::span<double>(values));
+    gmac::targets::normalize(values);
     // mean 3, squared differences 4 + 1 + 0 + 9 = 14, deviation sqrt(14 / 3)
     double const deviation = std::sqrt(14.0 / 3.0);
     CHECK(values[0] == Approx(-2.0 / deviation));
@@ -67,28 +70,26 @@ TEST_CASE("advantages are normalised by the n - 1 standard deviation") {
     CHECK(values[3] == Approx(3.0 / deviation));
 
     std::vector<float> one{5.0f};
-    gmac::normalize(std::span<float>(one));
+    gmac::targets::normalize(one);
     CHECK(one[0] == 0.0f);
     std::vector<float> equal(7, 0.1f);
-    gmac::normalize(std::span<float>(equal));
+    gmac::targets::normalize(equal);
     for (float const value : equal)
         CHECK(value == 0.0f);
     std::vector<double> poisoned{1.0, std::numeric_limits<double>::quiet_NaN()};
-    gmac::normalize(std::span<double>(poisoned));
+    gmac::targets::normalize(poisoned);
     CHECK(std::isnan(poisoned[0]));
 }
 
 TEST_CASE("explained variance is that of the formula") {
     std::vector<double> const returns{1.0, 2.0, 3.0, 6.0};
-    auto const explained = [&](std::vector<double> const& values) {
-        return gmac::explained_variance(std::span<double const>(returns), std::span<double const>(values));
-    };
+    auto const explained = [&](std::vector<double> const& values) { return gmac::explained_variance(returns, values); };
     CHECK(explained(returns) == 1.0);
     CHECK(explained({7.0, 7.0, 7.0, 7.0}) == Approx(0.0).margin(1e-15));
     // Errors 1, 0, 0, −1: squared 2, mean 0; the returns' squared differences are 14.
     CHECK(explained({0.0, 2.0, 3.0, 7.0}) == Approx(1.0 - 2.0 / 14.0));
     std::vector<double> const equal(4, 2.0);
-    CHECK(std::isnan(gmac::explained_variance(std::span<double const>(equal), std::span<double const>(returns))));
+    CHECK(std::isnan(gmac::explained_variance(equal, returns)));
 }
 
 TEST_CASE("the episode window keeps the last hundred") {

@@ -16,6 +16,7 @@
 
 namespace {
 
+using namespace gmac::examples::ale;
 using namespace gmac::examples::train;
 using gmac::test::says;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/actors/detail.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/random.hpp>
@@ -44,7 +43,7 @@ struct categorical {
     }
 
     /// Draws an action for each row, by inversion of one uniform of the row's stream. Nothing is allocated.
-    template <class Outputs, std::floating_point T = detail::scalar_of<Outputs>>
+    template <class Outputs, std::floating_point T = detail::matrix_value<Outputs>>
     void sample(Outputs const& outputs, detail::span_of<T const> free, std::span<random_stream> streams,
                 detail::matrix_of<T> actions) const {
         matrix_view<T const> const logits(outputs);
@@ -56,7 +55,7 @@ struct categorical {
     }
 
     /// The most probable action of each row, the first of several.
-    template <class Outputs, std::floating_point T = detail::scalar_of<Outputs>>
+    template <class Outputs, std::floating_point T = detail::matrix_value<Outputs>>
     void mode(Outputs const& outputs, detail::span_of<T const> free, detail::matrix_of<T> actions) const {
         matrix_view<T const> const logits(outputs);
         require_shapes(logits, free.size(), actions.rows(), actions.cols());
@@ -72,7 +71,7 @@ struct categorical {
     }
 
     /// log π(a) and the entropy −Σ π log π in nats. An action that is not one of 0 … n − 1 is refused.
-    template <class Outputs, class T = detail::scalar_of<Outputs>>
+    template <class Outputs, class T = detail::matrix_value<Outputs>>
     void log_probability_and_entropy(Outputs const& outputs, detail::span_of<T const> free,
                                      detail::matrix_of<T const> actions, detail::vector_of<T> log_probabilities,
                                      detail::vector_of<T> entropies) const {
@@ -82,8 +81,8 @@ struct categorical {
         require_size(entropies, logits.rows(), "entropies", "categorical");
         require_actions(actions, logits.cols());
         using V = lanes::lane_for_t<T>;
-        matrix_view<T> const log_probability_column = detail::column(log_probabilities);
-        matrix_view<T> const entropy_column = detail::column(entropies);
+        matrix_view<T> const log_probability_column = as_column(log_probabilities);
+        matrix_view<T> const entropy_column = as_column(entropies);
         for (std::size_t i = 0; i < logits.rows(); i += lanes::width_of<V>) {
             std::size_t const count = (std::min)(lanes::width_of<V>, logits.rows() - i);
             auto const all = summarise<V>(logits, i, count);
@@ -101,7 +100,7 @@ struct categorical {
     /// The gradient with respect to the logits of Σ_i (c_i log π(a_i) + d_i entropy_i), c = log_probability_gradient and
     /// d = entropy_gradient: c (1{a = j} − π_j) − d π_j (log π_j + entropy). Written, not added, to output_gradient
     /// [B, n], which may be the logits' memory.
-    template <class Outputs, class T = detail::scalar_of<Outputs>>
+    template <class Outputs, class T = detail::matrix_value<Outputs>>
     void gradient(Outputs const& outputs, detail::span_of<T const> free, detail::matrix_of<T const> actions,
                   detail::vector_of<T const> log_probability_gradient, detail::vector_of<T const> entropy_gradient,
                   detail::matrix_of<T> output_gradient, detail::span_of<T> free_gradient) const {
@@ -113,8 +112,8 @@ struct categorical {
         require_shape(output_gradient, logits.rows(), logits.cols(), "output_gradient", "categorical");
         require_actions(actions, logits.cols());
         using V = lanes::lane_for_t<T>;
-        matrix_view<T const> const policy_gradient = detail::column(log_probability_gradient);
-        matrix_view<T const> const bonus_gradient = detail::column(entropy_gradient);
+        matrix_view<T const> const policy_gradient = as_column(log_probability_gradient);
+        matrix_view<T const> const bonus_gradient = as_column(entropy_gradient);
         V const zero = lanes::constant<V>(0.0);
         for (std::size_t i = 0; i < logits.rows(); i += lanes::width_of<V>) {
             std::size_t const count = (std::min)(lanes::width_of<V>, logits.rows() - i);

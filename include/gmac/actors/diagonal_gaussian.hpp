@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/actors/detail.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/random.hpp>
@@ -53,7 +52,7 @@ struct diagonal_gaussian {
     }
 
     /// Draws an action for each row, with one normal of the row's stream for each element. Nothing is allocated.
-    template <class Outputs, std::floating_point T = detail::scalar_of<Outputs>>
+    template <class Outputs, std::floating_point T = detail::matrix_value<Outputs>>
     void sample(Outputs const& outputs, detail::span_of<T const> free, std::span<random_stream> streams,
                 detail::matrix_of<T> actions) const {
         matrix_view<T const> const columns(outputs);
@@ -70,7 +69,7 @@ struct diagonal_gaussian {
     }
 
     /// The most probable action of each row: the mean.
-    template <class Outputs, std::floating_point T = detail::scalar_of<Outputs>>
+    template <class Outputs, std::floating_point T = detail::matrix_value<Outputs>>
     void mode(Outputs const& outputs, detail::span_of<T const> free, detail::matrix_of<T> actions) const {
         matrix_view<T const> const columns(outputs);
         require_shapes(columns, free.size(), actions.rows(), actions.cols());
@@ -80,7 +79,7 @@ struct diagonal_gaussian {
     }
 
     /// The logarithm of the density π(a), and the differential entropy, in nats.
-    template <class Outputs, class T = detail::scalar_of<Outputs>>
+    template <class Outputs, class T = detail::matrix_value<Outputs>>
     void log_probability_and_entropy(Outputs const& outputs, detail::span_of<T const> free,
                                      detail::matrix_of<T const> actions, detail::vector_of<T> log_probabilities,
                                      detail::vector_of<T> entropies) const {
@@ -89,8 +88,8 @@ struct diagonal_gaussian {
         require_size(log_probabilities, columns.rows(), "log_probabilities", "diagonal_gaussian");
         require_size(entropies, columns.rows(), "entropies", "diagonal_gaussian");
         using V = lanes::lane_for_t<T>;
-        matrix_view<T> const log_probability_column = detail::column(log_probabilities);
-        matrix_view<T> const entropy_column = detail::column(entropies);
+        matrix_view<T> const log_probability_column = as_column(log_probabilities);
+        matrix_view<T> const entropy_column = as_column(entropies);
         std::size_t const size = actions.cols();
         V const half = lanes::constant<V>(0.5);
         V const constants = lanes::constant<V>(half_log_two_pi * static_cast<double>(size));
@@ -113,7 +112,7 @@ struct diagonal_gaussian {
     /// The gradient of Σ_i (c_i log π(a_i) + d_i entropy_i), c = log_probability_gradient and d = entropy_gradient, with
     /// respect to the outputs and to the free parameters. Written, not added, to output_gradient, shaped like the
     /// outputs, which may be their memory, and to free_gradient.
-    template <class Outputs, class T = detail::scalar_of<Outputs>>
+    template <class Outputs, class T = detail::matrix_value<Outputs>>
     void gradient(Outputs const& outputs, detail::span_of<T const> free, detail::matrix_of<T const> actions,
                   detail::vector_of<T const> log_probability_gradient, detail::vector_of<T const> entropy_gradient,
                   detail::matrix_of<T> output_gradient, detail::span_of<T> free_gradient) const {
@@ -126,8 +125,8 @@ struct diagonal_gaussian {
                 "diagonal_gaussian: the gradient of {} free parameters has {} elements", free.size(),
                 free_gradient.size());
         using V = lanes::lane_for_t<T>;
-        matrix_view<T const> const policy_gradient = detail::column(log_probability_gradient);
-        matrix_view<T const> const bonus_gradient = detail::column(entropy_gradient);
+        matrix_view<T const> const policy_gradient = as_column(log_probability_gradient);
+        matrix_view<T const> const bonus_gradient = as_column(entropy_gradient);
         std::size_t const size = actions.cols();
         V const one = lanes::constant<V>(1.0);
         for (std::size_t j = 0; j < size; ++j) {

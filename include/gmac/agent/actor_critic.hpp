@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/agent/composition.hpp>
+#include <gmac/agent/explained_variance.hpp>
 #include <gmac/agent/learner.hpp>
 #include <gmac/agent/networks.hpp>
 #include <gmac/agent/options.hpp>
@@ -9,7 +10,6 @@
 #include <gmac/agent/report.hpp>
 #include <gmac/agent/rollout.hpp>
 #include <gmac/agent/state_values.hpp>
-#include <gmac/agent/surrogate.hpp>
 #include <gmac/backends/simd.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>
@@ -146,7 +146,7 @@ public:
         report.update = ++updates_;
         report.learning_rate =
             options_.learning_rate * (options_.schedule == rate_schedule::linear ? 1.0 - progress : 1.0);
-        report.explained_variance = explained_variance<scalar>(returns_.span(), values_.means().first(returns_.size()));
+        report.explained_variance = explained_variance(returns_.span(), values_.means().first(returns_.size()));
         learner_.learn(
             parameters_.span(), *tasks_,
             [&](stream_purpose purpose, std::size_t index) { return stream(purpose, index); }, values_.capacity(),

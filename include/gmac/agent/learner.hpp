@@ -5,7 +5,6 @@
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/report.hpp>
 #include <gmac/agent/rollout.hpp>
-#include <gmac/agent/surrogate.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/detail/gather.hpp>
@@ -13,9 +12,11 @@
 #include <gmac/core/executor.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/losses/clipped_surrogate.hpp>
 #include <gmac/nn/adam.hpp>
 #include <gmac/nn/gradient_norm.hpp>
 #include <gmac/nn/rmsprop.hpp>
+#include <gmac/targets/normalize.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -111,7 +112,7 @@ private:
         buffer<scalar> old_log_probabilities, log_probabilities, log_probability_gradient;
         buffer<scalar> entropies, entropy_gradient, advantages;
         buffer<scalar> gradient;
-        surrogate_sums sums{};
+        losses::surrogate_sums sums{};
         double value_loss = 0.0, entropy = 0.0;
 
         part(sources const& from, std::size_t rows)
@@ -153,7 +154,7 @@ private:
         std::span<scalar> const advantages = std::span(advantages_).first(rows.size());
         gather(rows, from_.advantages.data(), 1, advantages.data());
         if (from_.options.normalize_advantages)
-            normalize(advantages);
+            targets::normalize(advantages);
         tasks.run(parts, [&](std::size_t s) {
             std::size_t const count = begin(s + 1) - begin(s);
             std::copy_n(advantages.data() + begin(s), count, parts_[s].advantages.data());
@@ -213,9 +214,9 @@ private:
         from_.actor.log_probability_and_entropy(outputs, free, actions,
                                                 vector_view<scalar>(first(to.log_probabilities)),
                                                 vector_view<scalar>(first(to.entropies)));
-        to.sums = clipped_surrogate<scalar>(first(to.log_probabilities), first(to.old_log_probabilities),
-                                            first(to.advantages), static_cast<scalar>(from_.options.clip), share,
-                                            first(to.log_probability_gradient));
+        losses::clipped_surrogate const surrogate{.clip = from_.options.clip};
+        to.sums = surrogate.value_and_gradient(first(to.log_probabilities), first(to.old_log_probabilities),
+                                               first(to.advantages), first(to.log_probability_gradient), share);
         to.entropy = 0.0;
         for (scalar const entropy : first(to.entropies))
             to.entropy += static_cast<double>(entropy);

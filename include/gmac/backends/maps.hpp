@@ -170,8 +170,7 @@ struct maps {
     /// result[j] = Σ_i matrix(i, j), from the first row to the last.
     static void column_sums(matrix_view<T const> matrix, vector_view<T> result) {
         require_size(result, matrix.cols(), "the result", "column_sums");
-        nn::detail::require_no_overlap(matrix_view<T>(result.data(), result.size(), 1, result.stride(), 1), matrix,
-                                       "column_sums");
+        nn::detail::require_no_overlap(as_column(result), matrix, "column_sums");
         constexpr std::size_t width = lanes::width_of<V>;
         std::size_t j = 0;
         for (; j + 8 * width <= matrix.cols(); j += 8 * width)

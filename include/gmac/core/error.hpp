@@ -9,6 +9,11 @@
 #include <string>
 #include <utility>
 
+// These switches let the compiler take a NaN for impossible, or add numbers in another order than is written.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || defined(__ASSOCIATIVE_MATH__)
+#error "gmac needs IEEE arithmetic: compile without -ffast-math, -ffinite-math-only and -funsafe-math-optimizations"
+#endif
+
 namespace gmac {
 
 /// What every check of this library throws: sizes, ranges, options and numbers that are not finite.

@@ -10,10 +10,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#if defined(__FAST_MATH__)
-#error "gmac needs IEEE arithmetic: compile the files that include it without -ffast-math"
-#endif
-
 /// What the special functions need to know of the machine: the bits of a number, fused multiply-add and the reciprocal
 /// square root. Lane types that are computed this way are float, double and their xsimd batches.
 namespace gmac::lanes {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/archive.hpp>
+#include <gmac/core/error.hpp>
 
 #include <array>
 #include <cmath>

@@ -6,8 +6,10 @@
 #include <concepts>
 #include <cstddef>
 #include <ranges>
+#include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace gmac {
 
@@ -201,6 +203,30 @@ template <class R>
 [[nodiscard]] constexpr auto as_vector(R&& range) {
     return vector_view(range);
 }
+
+/// A vector as a matrix of one column.
+template <class T>
+[[nodiscard]] constexpr matrix_view<T> as_column(vector_view<T> const& vector) noexcept {
+    return {vector.data(), vector.size(), 1, vector.stride(), 1};
+}
+
+namespace detail {
+
+/// The element type, without const, of what converts to a view.
+template <class M>
+using matrix_value = typename decltype(as_matrix(std::declval<M&>()))::value_type;
+template <class R>
+using vector_value = typename decltype(as_vector(std::declval<R&>()))::value_type;
+
+// Parameters of these types do not take part in the deduction of T, so everything that converts to a view may be given.
+template <class T>
+using matrix_of = std::type_identity_t<matrix_view<T>>;
+template <class T>
+using vector_of = std::type_identity_t<vector_view<T>>;
+template <class T>
+using span_of = std::type_identity_t<std::span<T>>;
+
+} // namespace detail
 
 /// Throws gmac::error unless the matrix has this shape; `name` and `where` make the message readable.
 template <class T>

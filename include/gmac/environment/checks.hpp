@@ -17,7 +17,7 @@
 /// What a batch of environments checks: spaces, actions, shapes, and that rewards and observations are finite.
 namespace gmac::detail {
 
-/// By the exponent's bits, which stays true under -ffinite-math-only.
+/// By the exponent's bits: std::isfinite is not constexpr.
 [[nodiscard]] constexpr bool is_finite(float x) noexcept {
     return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0x7f800000u;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/archive.hpp>
+#include <gmac/core/detail/moments.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/checks.hpp>
@@ -25,8 +26,9 @@ namespace detail {
 } // namespace detail
 
 /// Mean and variance of each element of vectors that come in batches, in double precision: two passes over a batch,
-/// which is then merged with all that came before (Chan, Golub, LeVeque 1979). Rows are added in their order, so the
-/// result does not depend on how the rows were computed. After construction nothing is allocated.
+/// which is then merged with all that came before (Chan, Golub, LeVeque 1979). Both passes look at the differences from
+/// the first row, so that what is constant has the variance 0 and not that of rounding. Rows are added in their order, so
+/// the result does not depend on how the rows were computed. After construction nothing is allocated.
 class running_statistics {
 public:
     explicit running_statistics(std::size_t size)
@@ -44,14 +46,15 @@ public:
     }
 
     /// What a deviation of element i from its mean is multiplied with to normalise it: 1 / sqrt(variance + epsilon). An
-    /// element that has not varied yet is not scaled: the factor is 1.
+    /// element that has not varied yet, but by rounding, is not scaled: the factor is 1.
     [[nodiscard]] double scale(std::size_t i, double epsilon) const noexcept {
-        double const spread = variance(i);
-        return spread == 0.0 ? 1.0 : 1.0 / std::sqrt(spread + epsilon);
+        double const squared_deviation = variance(i);
+        bool const constant = detail::only_rounding<double>(squared_deviation, std::abs(means_[i]));
+        return constant ? 1.0 : 1.0 / std::sqrt(squared_deviation + epsilon);
     }
 
-    /// Adds the rows of a batch, [rows, size]. Throws gmac::error for another number of columns and for an element that
-    /// is not finite; then the statistics are what they were.
+    /// Adds the rows of a batch, [rows, size]. Throws gmac::error for another number of columns, for an element that is
+    /// not finite and for numbers so large that their squares are not; then the statistics are what they were.
     template <std::floating_point T>
     void update(matrix_view<T const> batch) {
         require_shape(batch, batch.rows(), size(), "batch", "running_statistics::update");
@@ -61,12 +64,9 @@ public:
         fill(batch_means_);
         for (std::size_t i = 0; i < batch.rows(); ++i)
             for (std::size_t j = 0; j < size(); ++j)
-                batch_means_[j] += static_cast<double>(batch(i, j));
-        for (double& mean : batch_means_) {
-            if (!detail::is_finite(mean)) [[unlikely]]
-                raise_not_finite(batch);
-            mean /= rows;
-        }
+                batch_means_[j] += static_cast<double>(batch(i, j)) - static_cast<double>(batch(0, j));
+        for (std::size_t j = 0; j < size(); ++j)
+            batch_means_[j] = static_cast<double>(batch(0, j)) + batch_means_[j] / rows;
         fill(batch_squares_);
         for (std::size_t i = 0; i < batch.rows(); ++i) {
             for (std::size_t j = 0; j < size(); ++j) {
@@ -74,6 +74,9 @@ public:
                 batch_squares_[j] += deviation * deviation;
             }
         }
+        for (double const squares : batch_squares_)
+            if (!detail::is_finite(squares)) [[unlikely]]
+                require_finite(batch);
         merge(batch.rows(), batch_means_, batch_squares_);
     }
     template <std::floating_point T>
@@ -81,7 +84,7 @@ public:
         update(matrix_view<T const>(batch));
     }
 
-    /// Adds all that `other` has seen. Throws gmac::error if its size is another.
+    /// Adds all that `other` has seen. Throws gmac::error if its size is another or a square overflows.
     void merge(running_statistics const& other) {
         require(other.size() == size(), "running_statistics::merge: the other has {} elements, but must have {}",
                 other.size(), size());
@@ -101,25 +104,32 @@ private:
             number = 0.0;
     }
 
-    void merge(std::uint64_t count, std::vector<double> const& means, std::vector<double> const& squares) noexcept {
+    void merge(std::uint64_t count, std::vector<double> const& means, std::vector<double> const& squares) {
         auto const before = static_cast<double>(count_);
         auto const added = static_cast<double>(count);
-        double const total = before + added;
+        double const part = added / (before + added);
+        auto const merged = [&](std::size_t j) {
+            double const shift = count_ == 0 ? 0.0 : means[j] - means_[j];
+            return squares_[j] + (squares[j] + shift * shift * (before * part));
+        };
+        for (std::size_t j = 0; j < size(); ++j)
+            require(detail::is_finite(merged(j)),
+                    "running_statistics: element {} has the mean {} in a batch and {} before; squares of their "
+                    "deviations overflow",
+                    j, means[j], means_[j]);
         for (std::size_t j = 0; j < size(); ++j) {
-            double const shift = means[j] - means_[j];
-            means_[j] += shift * (added / total);
-            squares_[j] += squares[j] + shift * shift * (before * (added / total));
+            squares_[j] = merged(j);
+            means_[j] += (means[j] - means_[j]) * part;
         }
         count_ += count;
     }
 
     template <class T>
-    [[noreturn]] void raise_not_finite(matrix_view<T const> const& batch) const {
+    void require_finite(matrix_view<T const> const& batch) const {
         for (std::size_t i = 0; i < batch.rows(); ++i)
             for (std::size_t j = 0; j < size(); ++j)
-                if (!detail::is_finite(batch(i, j)))
-                    fail("running_statistics::update: row {}, element {} is {}, but must be finite", i, j, batch(i, j));
-        fail("running_statistics::update: the sum of the batch overflows");
+                require(detail::is_finite(batch(i, j)),
+                        "running_statistics::update: row {}, element {} is {}, but must be finite", i, j, batch(i, j));
     }
 
     std::uint64_t count_ = 0;

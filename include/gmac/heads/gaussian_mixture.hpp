@@ -105,7 +105,7 @@ struct gaussian_mixture {
         auto const values = as_vector(values_of_states);
         require_shape(raw, values.size(), outputs, "outputs", "gaussian_mixture head");
         using T = typename decltype(values)::value_type;
-        matrix_view<T> const column(values.data(), values.size(), 1, values.stride(), 1);
+        matrix_view<T> const column = as_column(values);
         require(!may_overlap(column, raw), "gaussian_mixture head: the values overlap the outputs");
         for_each_block(raw, [&](auto const& block, std::size_t first, std::size_t count) {
             lanes::store_rows(mean(block), column, first, 0, count);

@@ -59,19 +59,13 @@ template <bool WithGradient, class Head, class T, class Pointwise>
     return static_cast<T>(sum * static_cast<lanes::accumulator_for<T>>(share));
 }
 
-/// A strided vector as a matrix of one column, which lanes are loaded from.
-template <class T>
-[[nodiscard]] constexpr matrix_view<T const> column(vector_view<T> const& vector) noexcept {
-    return {vector.data(), vector.size(), 1, vector.stride(), 1};
-}
-
 /// Throws gmac::error if the gradient overlaps the targets, or the outputs without being in the same places.
 template <class T, class Outputs, class Targets>
 void require_apart(matrix_view<T> const& gradient, Outputs const& outputs, Targets const& targets,
                    std::string_view where) {
     require(same_elements(gradient, outputs) || !may_overlap(gradient, outputs),
             "{}: the gradient overlaps the outputs, but must be apart from them or the same", where);
-    require(!may_overlap(gradient, column(targets)), "{}: the gradient overlaps the targets", where);
+    require(!may_overlap(gradient, as_column(targets)), "{}: the gradient overlaps the targets", where);
 }
 
 } // namespace detail
@@ -124,7 +118,7 @@ private:
         require(outputs.rows() > 0, "squared_error: the batch is empty, but must have at least one state");
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
         require_size(returns, outputs.rows(), "returns", name);
-        auto const wanted = detail::column(returns);
+        auto const wanted = as_column(returns);
         return detail::mean_of_states<
             WithGradient>(head, outputs, gradient, [&]<class V>(V const& value, std::size_t first, std::size_t count) {
             V const difference = value - lanes::load_rows<V>(wanted, first, 0, count);
@@ -188,8 +182,8 @@ private:
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
         require_size(returns, outputs.rows(), "returns", name);
         require_size(old_values, outputs.rows(), "old_values", name);
-        auto const wanted = detail::column(returns);
-        auto const old = detail::column(old_values);
+        auto const wanted = as_column(returns);
+        auto const old = as_column(old_values);
         return detail::mean_of_states<WithGradient>(head, outputs, gradient,
                                                     [&]<class V>(V const& value, std::size_t first, std::size_t count) {
                                                         return pointwise(value,

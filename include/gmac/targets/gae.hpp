@@ -73,10 +73,9 @@ struct value_rollout {
     void require_apart(matrix_view<T> const& output, std::string_view name, std::string_view where) const {
         auto const& rewards = steps.rewards;
         bool const in_place = same_elements(output, rewards);
-        matrix_view<T const> const finals(final_values.data(), final_values.size(), 1, final_values.stride(), 1);
         require(in_place || !may_overlap(output, rewards), "{}: {} overlaps the rewards in memory", where, name);
-        require(!may_overlap(output, values) && !may_overlap(output, finals), "{}: {} overlaps the values in memory",
-                where, name);
+        require(!may_overlap(output, values) && !may_overlap(output, as_column(final_values)),
+                "{}: {} overlaps the values in memory", where, name);
     }
 
     /// Calls visit(t, e, next, goes_on) from the last step to the first. `next` is the value after the transition: of

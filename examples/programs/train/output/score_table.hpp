@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reference_scores.hpp"
+#include "ale/human_normalized.hpp"
 
 #include <gmac/core/error.hpp>
 
@@ -70,7 +70,7 @@ namespace detail {
     text += '\n';
     std::map<std::string, std::vector<double>> normalized;
     for (auto const& game : games) {
-        auto const* const reference = find_reference(game);
+        auto const* const reference = ale::find_reference(game);
         text += reference ? fmt::format("| {} | {:.1f} | {:.1f} |", game, reference->random, reference->human)
                           : fmt::format("| {} | | |", game);
         for (auto const& method : methods) {
@@ -82,7 +82,7 @@ namespace detail {
             double const score = detail::mean(found->second);
             text += fmt::format(" {:.1f} |", score);
             if (reference)
-                normalized[method].push_back(human_normalized(*reference, score));
+                normalized[method].push_back(ale::human_normalized(*reference, score));
         }
         text += '\n';
     }

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace gmac::examples::train {
+namespace gmac::examples::ale {
 
 /// What playing at random and what a professional tester scored in an Atari game.
 struct reference_score {
@@ -86,4 +86,4 @@ inline constexpr std::array<reference_score, 57> reference_scores{{
     return (score - reference.random) / (reference.human - reference.random);
 }
 
-} // namespace gmac::examples::train
+} // namespace gmac::examples::ale
