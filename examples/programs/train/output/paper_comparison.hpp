@@ -109,7 +109,7 @@ inline void plot_paper_comparison(std::filesystem::path const& stem) {
             what.plot += fmt::format(
                 "{}${} using 1:2:3:4 with yerrorbars pointtype 7 linewidth 2 linecolor rgb '{}' "
                 "title '{}'",
-                side == 0 ? "" : ", ", block, gnuplot::colours[side], side == 0 ? "all games" : "without demon_attack");
+                side == 0 ? "" : ", ", block, gnuplot::colours[side], side == 0 ? "all games" : "no demon_attack");
         }
         what.plot += '\n';
     }
