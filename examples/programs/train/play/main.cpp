@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-play: a film of a trained robot, or the trace of one that repeats recorded actions.
+#include "minatar/trace.hpp"
 #include "replay.hpp"
 #include "show.hpp"
 #include "support/parse_options.hpp"
@@ -7,7 +8,11 @@
 
 #include <gmac/core/error.hpp>
 
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
+
+#include <fstream>
+#include <string>
 
 namespace {
 
@@ -46,6 +51,17 @@ void add_replay_options(CLI::App& app, train::replay_options& chosen) {
         ->group(group);
 }
 
+/// Plays a recorded game of MinAtar again and says that it was repeated. Throws gmac::error at the first step that differs.
+void repeat_game(std::string const& recording, std::string const& environment) {
+    std::ifstream file(recording);
+    gmac::require(file.good(), "cannot read {}", recording);
+    minatar::replayed const done = minatar::replay(file, recording);
+    gmac::require(environment.empty() || environment == "minatar/" + done.game, "{} is a game of minatar/{}, not of {}",
+                  recording, done.game, environment);
+    fmt::print("{}: {} steps and {} resets repeated exactly, reward {}\n", done.game, done.steps, done.resets,
+               done.reward);
+}
+
 /// Throws gmac::error unless the options given are all that one of the two needs, and none of the other.
 void check(CLI::App const& app) {
     auto const given = [&app](char const* option) { return app.count(option) > 0; };
@@ -71,7 +87,17 @@ int main(int argc, char** argv) {
         train::replay_options replayed;
         add_show_options(app, shown);
         add_replay_options(app, replayed);
+        std::string recording;
+        app.add_option("--replay", recording,
+                       "A recorded game of MinAtar (docs/minatar.md): its steps are repeated and compared")
+            ->group("A recorded game");
         gmac::examples::parse_options(app, argc, argv);
+        if (!recording.empty()) {
+            auto const given = app.get_options([](CLI::Option const* one) { return one->count() > 0; });
+            gmac::require(given.size() == 1 + app.count("--env"), "--replay goes with --env only");
+            repeat_game(recording, replayed.environment);
+            return;
+        }
         check(app);
         if (app.count("--checkpoint") > 0)
             train::show(shown);
