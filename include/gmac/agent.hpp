@@ -5,11 +5,9 @@
 #include <gmac/agent/actor_critic.hpp>
 #include <gmac/agent/composition.hpp>
 #include <gmac/agent/explained_variance.hpp>
-#include <gmac/agent/learner.hpp>
 #include <gmac/agent/networks.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/policy.hpp>
 #include <gmac/agent/report.hpp>
 #include <gmac/agent/rollout.hpp>
-#include <gmac/agent/state_values.hpp>
 #include <gmac/agent/value_network.hpp>

@@ -12,6 +12,7 @@
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/pack.hpp>
 #include <gmac/core/random.hpp>
+#include <gmac/core/registers.hpp>
 #include <gmac/core/special.hpp>
 #include <gmac/core/special_coefficients.hpp>
 #include <gmac/core/transpose.hpp>

@@ -16,8 +16,5 @@
 #include <gmac/nn/mlp.hpp>
 #include <gmac/nn/module.hpp>
 #include <gmac/nn/optimizer.hpp>
-#include <gmac/nn/overlap.hpp>
-#include <gmac/nn/packs.hpp>
-#include <gmac/nn/pixels.hpp>
 #include <gmac/nn/rmsprop.hpp>
 #include <gmac/nn/sequential.hpp>

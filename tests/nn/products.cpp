@@ -2,9 +2,9 @@
 #include "judges.hpp"
 #include "support/catch.hpp"
 
+#include <gmac/core/overlap.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/module.hpp>
-#include <gmac/nn/overlap.hpp>
 
 #include <algorithm>
 #include <array>
@@ -261,14 +261,14 @@ TEMPLATE_TEST_CASE("Shapes that do not fit and operands that overlap are refused
 TEST_CASE("Columns or rows of one matrix do not overlap", "[nn][overlap]") {
     std::vector<float> memory(60, 1.f);
     matrix_view<float> const all(memory.data(), 6, 10);
-    CHECK_FALSE(nn::detail::overlap(all.middle_cols(0, 4), all.middle_cols(4, 6)));
-    CHECK_FALSE(nn::detail::overlap(all.middle_cols(7, 3), all.middle_cols(0, 7)));
-    CHECK_FALSE(nn::detail::overlap(nn::transposed(all).middle_rows(0, 4), nn::transposed(all).middle_rows(4, 2)));
-    CHECK_FALSE(nn::detail::overlap(all.middle_rows(0, 3), all.middle_rows(3, 3)));
-    CHECK(nn::detail::overlap(all.middle_cols(0, 5), all.middle_cols(4, 6)));
-    CHECK(nn::detail::overlap(all.middle_rows(0, 4), all.middle_rows(3, 3)));
-    CHECK(nn::detail::overlap(all.block(1, 0, 1, 2), all.block(0, 1, 2, 9)));
-    CHECK_FALSE(nn::detail::overlap(all.middle_rows(0, 0), all));
+    CHECK_FALSE(gmac::may_overlap(all.middle_cols(0, 4), all.middle_cols(4, 6)));
+    CHECK_FALSE(gmac::may_overlap(all.middle_cols(7, 3), all.middle_cols(0, 7)));
+    CHECK_FALSE(gmac::may_overlap(nn::transposed(all).middle_rows(0, 4), nn::transposed(all).middle_rows(4, 2)));
+    CHECK_FALSE(gmac::may_overlap(all.middle_rows(0, 3), all.middle_rows(3, 3)));
+    CHECK(gmac::may_overlap(all.middle_cols(0, 5), all.middle_cols(4, 6)));
+    CHECK(gmac::may_overlap(all.middle_rows(0, 4), all.middle_rows(3, 3)));
+    CHECK(gmac::may_overlap(all.block(1, 0, 1, 2), all.block(0, 1, 2, 9)));
+    CHECK_FALSE(gmac::may_overlap(all.middle_rows(0, 0), all));
 
     simd_float::product(all.block(0, 0, 2, 3), all.block(3, 0, 3, 2), all.block(0, 5, 2, 2));
     CHECK(all(1, 6) == 3.f);

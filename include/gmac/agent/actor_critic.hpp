@@ -2,14 +2,14 @@
 #pragma once
 
 #include <gmac/agent/composition.hpp>
+#include <gmac/agent/detail/learner.hpp>
+#include <gmac/agent/detail/state_values.hpp>
 #include <gmac/agent/explained_variance.hpp>
-#include <gmac/agent/learner.hpp>
 #include <gmac/agent/networks.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/policy.hpp>
 #include <gmac/agent/report.hpp>
 #include <gmac/agent/rollout.hpp>
-#include <gmac/agent/state_values.hpp>
 #include <gmac/backends/simd.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>

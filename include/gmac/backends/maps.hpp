@@ -3,11 +3,11 @@
 
 #include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/overlap.hpp>
+#include <gmac/core/registers.hpp>
 #include <gmac/core/special.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
-#include <gmac/nn/overlap.hpp>
-#include <gmac/nn/packs.hpp>
 
 #include <xsimd/xsimd.hpp>
 
@@ -109,7 +109,7 @@ template <class V>
 [[nodiscard, gnu::always_inline]] inline V load_strided(lanes::scalar_of<V> const* data, std::ptrdiff_t stride,
                                                         std::size_t count) noexcept {
     if (stride == 1)
-        return nn::detail::load_pack<V>(data, count);
+        return lanes::load_partial<V>(data, count);
     alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane{};
     for (std::size_t i = 0; i < count; ++i)
         lane[i] = data[static_cast<std::ptrdiff_t>(i) * stride];
@@ -119,7 +119,7 @@ template <class V>
 [[gnu::always_inline]] inline void store_strided(V const& value, lanes::scalar_of<V>* data, std::ptrdiff_t stride,
                                                  std::size_t count) noexcept {
     if (stride == 1)
-        return nn::detail::store_pack(value, data, count);
+        return lanes::store_partial(value, data, count);
     alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane;
     value.store_aligned(lane.data());
     for (std::size_t i = 0; i < count; ++i)
@@ -139,6 +139,20 @@ template <class T, class Contiguous>
     return Contiguous::value ? 1 : m.col_stride();
 }
 
+/// How many rows can be read in place, `width` elements from column `col` on. The last registers of a narrow row reach
+/// into the next row, whose elements are only computed with in lanes that are thrown away; but nothing outside the matrix
+/// may be read.
+template <class T>
+[[nodiscard]] inline std::size_t readable_rows(matrix_view<T> const& matrix, std::size_t col,
+                                               std::size_t width) noexcept {
+    std::size_t const rows = matrix.rows(), cols = matrix.cols();
+    if (!matrix.row_contiguous())
+        return 0;
+    if (col + width <= cols)
+        return rows;
+    return matrix.dense() ? rows - (std::min)(rows, (col + width - 1) / cols) : 0;
+}
+
 /// A matrix that is dense as one long row, so that short rows fill whole registers.
 template <class T>
 [[nodiscard]] matrix_view<T> flattened(matrix_view<T> const& m) noexcept {
@@ -153,7 +167,7 @@ struct maps {
     /// result = f(input); in place if both are the same view.
     static void activate(nn::activation f, matrix_view<T const> input, matrix_view<T> result) {
         require_shape(input, result.rows(), result.cols(), "the input", "activate");
-        nn::detail::require_same_or_no_overlap(result, input, "activate");
+        require_same_or_no_overlap(result, input, "activate");
         activate_unchecked(f, input, result);
     }
 
@@ -162,15 +176,15 @@ struct maps {
                                   matrix_view<T> result) {
         require_shape(output, result.rows(), result.cols(), "the output", "activate_backward");
         require_shape(output_gradient, result.rows(), result.cols(), "the output gradient", "activate_backward");
-        nn::detail::require_same_or_no_overlap(result, output, "activate_backward");
-        nn::detail::require_same_or_no_overlap(result, output_gradient, "activate_backward");
+        require_same_or_no_overlap(result, output, "activate_backward");
+        require_same_or_no_overlap(result, output_gradient, "activate_backward");
         activate_backward_unchecked(f, output, output_gradient, result);
     }
 
     /// result[j] = Σ_i matrix(i, j), from the first row to the last.
     static void column_sums(matrix_view<T const> matrix, vector_view<T> result) {
         require_size(result, matrix.cols(), "the result", "column_sums");
-        nn::detail::require_no_overlap(as_column(result), matrix, "column_sums");
+        require_no_overlap(as_column(result), matrix, "column_sums");
         constexpr std::size_t width = lanes::width_of<V>;
         std::size_t j = 0;
         for (; j + 8 * width <= matrix.cols(); j += 8 * width)
@@ -190,8 +204,8 @@ protected:
         require(left.rows() == result.rows() && right.cols() == result.cols() && left.cols() == right.rows(),
                 "{}: {} x {} times {} x {} does not give {} x {}", where, left.rows(), left.cols(), right.rows(),
                 right.cols(), result.rows(), result.cols());
-        nn::detail::require_no_overlap(result, left, where);
-        nn::detail::require_no_overlap(result, right, where);
+        require_no_overlap(result, left, where);
+        require_no_overlap(result, right, where);
     }
 
     static void activate_unchecked(nn::activation f, matrix_view<T const> input, matrix_view<T> result) noexcept {
@@ -228,7 +242,7 @@ protected:
         for (std::size_t i = 0; i < result.rows(); ++i) {
             T const* const x = &input(i, 0);
             T* const y = &result(i, 0);
-            nn::detail::for_each_pack<V>(
+            lanes::for_each_register<V>(
                 result.cols(), [&](std::size_t first, auto count) __attribute__((always_inline)) {
                     auto const k = static_cast<std::ptrdiff_t>(first);
                     V const value = detail::load_strided<V>(x + k * x_stride, x_stride, count);
@@ -249,7 +263,7 @@ private:
             T const* const y = &output(i, 0);
             T const* const g = &output_gradient(i, 0);
             T* const d = &result(i, 0);
-            nn::detail::for_each_pack<V>(
+            lanes::for_each_register<V>(
                 result.cols(), [&](std::size_t first, auto count) __attribute__((always_inline)) {
                     auto const k = static_cast<std::ptrdiff_t>(first);
                     V const value = Map::backward(detail::load_strided<V>(y + k * y_stride, y_stride, count),
@@ -265,12 +279,12 @@ private:
         constexpr std::size_t width = lanes::width_of<V>;
         std::array<V, Registers> sums;
         sums.fill(V(T(0)));
-        std::size_t const plain = nn::detail::readable_rows(matrix, first, Registers * width);
+        std::size_t const plain = detail::readable_rows(matrix, first, Registers * width);
         for (std::size_t i = 0; i < plain; ++i)
-            nn::detail::unroll<Registers>(
+            lanes::unroll<Registers>(
                 [&](auto r) { sums[r] = sums[r] + V::load_unaligned(&matrix(i, first) + r * width); });
         for (std::size_t i = plain; i < matrix.rows(); ++i)
-            nn::detail::unroll<Registers>([&](auto r) {
+            lanes::unroll<Registers>([&](auto r) {
                 sums[r] = sums[r] + detail::load_strided<V>(&matrix(i, first + r * width), matrix.col_stride(),
                                                             (std::min)(width, count - r * width));
             });

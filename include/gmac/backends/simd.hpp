@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/backends/convolution.hpp>
-#include <gmac/backends/few_columns.hpp>
+#include <gmac/backends/detail/convolution.hpp>
+#include <gmac/backends/detail/narrow_product.hpp>
+#include <gmac/backends/detail/product.hpp>
 #include <gmac/backends/maps.hpp>
-#include <gmac/backends/product.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/module.hpp>
@@ -45,7 +46,7 @@ struct simd : maps<T> {
         maps<T>::check_product(left, right, result, "product_backward");
         require_shape(output, result.rows(), result.cols(), "the output", "product_backward");
         if (f != nn::activation::none) // else the output is no operand
-            nn::detail::require_no_overlap(result, output, "product_backward");
+            require_no_overlap(result, output, "product_backward");
         if (better_turned(left, right, result))
             output = turn(left, right, result, output);
         auto const pass = [&](std::size_t row, std::size_t col, std::size_t rows, std::size_t cols) {
@@ -104,8 +105,8 @@ private:
     template <class Finish>
     static void run(matrix_view<T const> const& left, matrix_view<T const> const& right, matrix_view<T> const& result,
                     detail::start_from start, vector_view<T const> const& bias, Finish const& finish) noexcept {
-        if (detail::few_columns<V>(left, right)) {
-            detail::multiply_few_columns<V>(left, right, result, start, bias);
+        if (detail::is_narrow<V>(left, right)) {
+            detail::multiply_narrow<V>(left, right, result, start, bias);
             finish.pass(0, 0, result.rows(), result.cols());
         } else {
             detail::product<V>(left, right, result, start, bias).run(finish);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 namespace gmac {
@@ -77,6 +79,18 @@ template <class T, class U>
     };
     std::ptrdiff_t const offset = ((distance % outer) + outer) % outer; // of b's line within a's
     return offset < extent(a.rows(), a.cols()) || offset + extent(b.rows(), b.cols()) > outer;
+}
+
+template <class T, class U>
+void require_no_overlap(matrix_view<T> const& result, matrix_view<U> const& operand, std::string_view where) {
+    require(!may_overlap(result, operand), "{}: the result overlaps an operand in memory, which it must not", where);
+}
+
+/// For element-wise maps, which work in place too: the very same elements, or none in common.
+template <class T, class U>
+void require_same_or_no_overlap(matrix_view<T> const& result, matrix_view<U> const& operand, std::string_view where) {
+    require(same_elements(result, operand) || !may_overlap(result, operand),
+            "{}: the result overlaps an operand in memory; it must be the same view or apart", where);
 }
 
 } // namespace gmac

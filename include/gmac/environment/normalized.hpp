@@ -4,8 +4,8 @@
 #include <gmac/core/archive.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/environment/checks.hpp>
 #include <gmac/environment/decorator.hpp>
+#include <gmac/environment/detail/checks.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/running_statistics.hpp>
 

@@ -5,7 +5,7 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/environment/checks.hpp>
+#include <gmac/environment/detail/checks.hpp>
 #include <gmac/environment/environment.hpp>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <gmac/core/executor.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/environment/checks.hpp>
+#include <gmac/environment/detail/checks.hpp>
 #include <gmac/environment/environment.hpp>
 
 #include <algorithm>

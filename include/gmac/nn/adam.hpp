@@ -4,8 +4,8 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/registers.hpp>
 #include <gmac/nn/optimizer.hpp>
-#include <gmac/nn/packs.hpp>
 
 #include <cmath>
 #include <concepts>
@@ -60,16 +60,16 @@ public:
         T* const values = parameters.data();
         T* const means = first_moment_.data();
         T* const squares = second_moment_.data();
-        detail::for_each_pack<V>(parameters.size(), [=](std::size_t i, auto count) {
-            V const g = detail::load_pack<V>(gradients + i, count);
-            V m = detail::load_pack<V>(means + i, count);
-            V v = detail::load_pack<V>(squares + i, count);
-            V const p = detail::load_pack<V>(values + i, count);
+        lanes::for_each_register<V>(parameters.size(), [=](std::size_t i, auto count) {
+            V const g = lanes::load_partial<V>(gradients + i, count);
+            V m = lanes::load_partial<V>(means + i, count);
+            V v = lanes::load_partial<V>(squares + i, count);
+            V const p = lanes::load_partial<V>(values + i, count);
             m = m + mean_rate * (g - m);
             v = lanes::mul_add(square_rate, V(g * g), V(decay * v)); // by name: the same bits in every lane
-            detail::store_pack(m, means + i, count);
-            detail::store_pack(v, squares + i, count);
-            detail::store_pack(V(p - rate * m / (lanes::sqrt(v) * root_scale + epsilon)), values + i, count);
+            lanes::store_partial(m, means + i, count);
+            lanes::store_partial(v, squares + i, count);
+            lanes::store_partial(V(p - rate * m / (lanes::sqrt(v) * root_scale + epsilon)), values + i, count);
         });
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/nn/overlap.hpp>
 
 #include <concepts>
 #include <type_traits>
@@ -56,7 +56,7 @@ void product_backward(matrix_view<typename B::scalar const> left, matrix_view<ty
         B::product_backward(left, right, f, output, result);
     } else {
         if (f != activation::none)
-            detail::require_no_overlap(result, output, "product_backward");
+            require_no_overlap(result, output, "product_backward");
         B::product(left, right, result);
         if (f != activation::none)
             B::activate_backward(f, output, result, result);

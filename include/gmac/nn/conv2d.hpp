@@ -4,9 +4,9 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/convolution.hpp>
+#include <gmac/nn/detail/pixels.hpp>
 #include <gmac/nn/initialization.hpp>
 #include <gmac/nn/module.hpp>
-#include <gmac/nn/pixels.hpp>
 
 #include <algorithm>
 #include <cmath>

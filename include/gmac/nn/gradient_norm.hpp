@@ -4,7 +4,7 @@
 #include <gmac/core/detail/moments.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/nn/packs.hpp>
+#include <gmac/core/registers.hpp>
 
 #include <algorithm>
 #include <array>
@@ -37,7 +37,7 @@ template <std::floating_point T>
                 sums[k] = sums[k] + x * x;
             }
         for (std::size_t k = 0; i < size; i += width, ++k) {
-            V const x = load_pack<V>(g + i, (std::min)(width, size - i)) * V(scale);
+            V const x = lanes::load_partial<V>(g + i, (std::min)(width, size - i)) * V(scale);
             sums[k] = sums[k] + x * x;
         }
         total += static_cast<double>(lanes::sum_lanes<V>((sums[0] + sums[1]) + (sums[2] + sums[3])));

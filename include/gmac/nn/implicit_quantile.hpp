@@ -4,10 +4,10 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/random.hpp>
+#include <gmac/core/registers.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
 #include <gmac/nn/cosine_embedding.hpp>
 #include <gmac/nn/linear.hpp>
-#include <gmac/nn/packs.hpp>
 
 #include <fmt/core.h>
 
@@ -292,9 +292,10 @@ private:
             for (std::size_t n = 0; n < outputs(); ++n) {
                 scalar const* const p = phi_row(t, first, s, n);
                 scalar* const z = t.product.data() + (s * outputs() + n) * inputs();
-                detail::for_each_pack<V>(inputs(), [&](std::size_t j, auto width) {
-                    V const product = detail::load_pack<V>(p + j, width) * detail::load_pack<V>(&t.feature[j], width);
-                    detail::store_pack<V>(product, z + j, width);
+                lanes::for_each_register<V>(inputs(), [&](std::size_t j, auto width) {
+                    V const product =
+                        lanes::load_partial<V>(p + j, width) * lanes::load_partial<V>(&t.feature[j], width);
+                    lanes::store_partial<V>(product, z + j, width);
                 });
             }
         }
@@ -344,13 +345,13 @@ private:
                 scalar const* const p = phi_row(t, first, s, n);
                 scalar* const d = t.product_gradient.data() + (s * outputs() + n) * inputs();
                 scalar* const d_phi = t.shared ? t.shared_gradient.data() + n * inputs() : d;
-                detail::for_each_pack<V>(inputs(), [&](std::size_t j, auto width) {
-                    V const gradient = detail::load_pack<V>(d + j, width);
-                    V const sum = detail::load_pack<V>(&t.sums[j], width);
-                    detail::store_pack<V>(sum + gradient * detail::load_pack<V>(p + j, width), &t.sums[j], width);
-                    V const of_phi = gradient * detail::load_pack<V>(&t.feature[j], width);
-                    detail::store_pack<V>(t.shared ? V(of_phi + detail::load_pack<V>(d_phi + j, width)) : of_phi,
-                                          d_phi + j, width);
+                lanes::for_each_register<V>(inputs(), [&](std::size_t j, auto width) {
+                    V const gradient = lanes::load_partial<V>(d + j, width);
+                    V const sum = lanes::load_partial<V>(&t.sums[j], width);
+                    lanes::store_partial<V>(sum + gradient * lanes::load_partial<V>(p + j, width), &t.sums[j], width);
+                    V const of_phi = gradient * lanes::load_partial<V>(&t.feature[j], width);
+                    lanes::store_partial<V>(t.shared ? V(of_phi + lanes::load_partial<V>(d_phi + j, width)) : of_phi,
+                                            d_phi + j, width);
                 });
             }
             if (!feature_gradient.empty())

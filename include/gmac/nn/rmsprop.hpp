@@ -4,8 +4,8 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/registers.hpp>
 #include <gmac/nn/optimizer.hpp>
-#include <gmac/nn/packs.hpp>
 
 #include <cmath>
 #include <concepts>
@@ -46,13 +46,13 @@ public:
         V const square_rate(static_cast<T>(1 - options_.decay));
         V const rate(static_cast<T>(options_.learning_rate));
         V const epsilon(static_cast<T>(options_.epsilon));
-        detail::for_each_pack<V>(parameters.size(), [&](std::size_t i, auto count) {
-            V const g = detail::load_pack<V>(gradient.data() + i, count);
-            V const p = detail::load_pack<V>(parameters.data() + i, count);
-            V v = detail::load_pack<V>(mean_square_.data() + i, count);
+        lanes::for_each_register<V>(parameters.size(), [&](std::size_t i, auto count) {
+            V const g = lanes::load_partial<V>(gradient.data() + i, count);
+            V const p = lanes::load_partial<V>(parameters.data() + i, count);
+            V v = lanes::load_partial<V>(mean_square_.data() + i, count);
             v = lanes::mul_add(square_rate, V(g * g), V(decay * v)); // by name: the same bits in every lane
-            detail::store_pack(v, mean_square_.data() + i, count);
-            detail::store_pack(V(p - rate * g / (lanes::sqrt(v) + epsilon)), parameters.data() + i, count);
+            lanes::store_partial(v, mean_square_.data() + i, count);
+            lanes::store_partial(V(p - rate * g / (lanes::sqrt(v) + epsilon)), parameters.data() + i, count);
         });
     }
 

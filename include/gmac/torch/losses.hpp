@@ -12,7 +12,7 @@
 #include <gmac/losses/huber_quantile.hpp>
 #include <gmac/losses/sample_energy.hpp>
 #include <gmac/losses/squared_error.hpp>
-#include <gmac/torch/known_gradient.hpp>
+#include <gmac/torch/detail/known_gradient.hpp>
 #include <gmac/torch/particles.hpp>
 #include <gmac/torch/tensors.hpp>
 

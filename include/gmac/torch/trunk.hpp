@@ -6,7 +6,7 @@
 #include <gmac/core/view.hpp>
 #include <gmac/nn/initialization.hpp>
 #include <gmac/nn/module.hpp>
-#include <gmac/torch/module_copies.hpp>
+#include <gmac/torch/detail/module_copies.hpp>
 #include <gmac/torch/tensors.hpp>
 
 #include <ATen/CPUGeneratorImpl.h>

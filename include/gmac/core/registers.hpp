@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/view.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +12,7 @@
 
 /// Loops over a flat range in SIMD registers. The elements that do not fill a register go through one that is padded, so
 /// every element is computed by the same instructions wherever it lies, and gives the same bits.
-namespace gmac::nn::detail {
+namespace gmac::lanes {
 
 /// f(0), f(1), … with constants as arguments. Loops over registers must not survive: an array of registers that is indexed
 /// at run time lives in memory.
@@ -25,29 +24,15 @@ template <std::size_t Count, class F>
     (std::make_index_sequence<Count>{});
 }
 
-/// How many rows can be read in place, `width` elements from column `col` on. The last registers of a narrow row reach
-/// into the next row, whose elements are only computed with in lanes that are thrown away; but nothing outside the matrix
-/// may be read.
-template <class T>
-[[nodiscard]] inline std::size_t readable_rows(matrix_view<T> const& matrix, std::size_t col,
-                                               std::size_t width) noexcept {
-    std::size_t const rows = matrix.rows(), cols = matrix.cols();
-    if (!matrix.row_contiguous())
-        return 0;
-    if (col + width <= cols)
-        return rows;
-    return matrix.dense() ? rows - (std::min)(rows, (col + width - 1) / cols) : 0;
-}
-
 /// Fewer elements than V has lanes, in pieces of a fixed size: no call, as a copy of any size would be.
 template <class V>
-[[gnu::always_inline]] inline void copy_few(lanes::scalar_of<V> const* from, std::size_t count,
-                                            lanes::scalar_of<V>* to) noexcept {
+[[gnu::always_inline]] inline void copy_partial(scalar_of<V> const* from, std::size_t count,
+                                                scalar_of<V>* to) noexcept {
     auto const piece = [&](auto size) {
-        if constexpr (size < lanes::width_of<V>) {
+        if constexpr (size < width_of<V>) {
             if ((count & size) == 0)
                 return;
-            std::memcpy(to, from, size * sizeof(lanes::scalar_of<V>));
+            std::memcpy(to, from, size * sizeof(scalar_of<V>));
             from += size;
             to += size;
         }
@@ -60,51 +45,51 @@ template <class V>
 
 /// `count` ≤ width elements; the other lanes are `fill`.
 template <class V>
-[[nodiscard, gnu::always_inline]] inline V load_pack(lanes::scalar_of<V> const* data, std::size_t count,
-                                                     lanes::scalar_of<V> fill = 0) noexcept {
-    if constexpr (lanes::width_of<V> == 1) {
+[[nodiscard, gnu::always_inline]] inline V load_partial(scalar_of<V> const* data, std::size_t count,
+                                                        scalar_of<V> fill = 0) noexcept {
+    if constexpr (width_of<V> == 1) {
         return *data;
     } else {
-        if (count >= lanes::width_of<V>)
+        if (count >= width_of<V>)
             return V::load_unaligned(data);
-        alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane;
+        alignas(64) std::array<scalar_of<V>, width_of<V>> lane;
         lane.fill(fill);
-        copy_few<V>(data, count, lane.data());
+        copy_partial<V>(data, count, lane.data());
         return V::load_aligned(lane.data());
     }
 }
 
 /// The first `count` ≤ width lanes.
 template <class V>
-[[gnu::always_inline]] inline void store_pack(V const& value, lanes::scalar_of<V>* data, std::size_t count) noexcept {
-    if constexpr (lanes::width_of<V> == 1) {
+[[gnu::always_inline]] inline void store_partial(V const& value, scalar_of<V>* data, std::size_t count) noexcept {
+    if constexpr (width_of<V> == 1) {
         *data = value;
     } else {
-        if (count >= lanes::width_of<V>) {
+        if (count >= width_of<V>) {
             value.store_unaligned(data);
             return;
         }
-        alignas(64) std::array<lanes::scalar_of<V>, lanes::width_of<V>> lane;
+        alignas(64) std::array<scalar_of<V>, width_of<V>> lane;
         value.store_aligned(lane.data());
-        copy_few<V>(lane.data(), count, data);
+        copy_partial<V>(lane.data(), count, data);
     }
 }
 
 /// Copies `count` ≤ width elements to an aligned register in memory; the rest of it is zero.
 template <class V>
-[[gnu::always_inline]] inline void store_padded(lanes::scalar_of<V> const* data, std::size_t count,
-                                                lanes::scalar_of<V>* to) noexcept {
-    if (count >= lanes::width_of<V>)
+[[gnu::always_inline]] inline void store_padded(scalar_of<V> const* data, std::size_t count,
+                                                scalar_of<V>* to) noexcept {
+    if (count >= width_of<V>)
         return V::load_unaligned(data).store_aligned(to);
-    V(lanes::scalar_of<V>(0)).store_aligned(to);
-    copy_few<V>(data, count, to);
+    V(scalar_of<V>(0)).store_aligned(to);
+    copy_partial<V>(data, count, to);
 }
 
 /// body(first, count) for each register of V that covers 0 … size − 1; count is the width, as a constant of its own type,
 /// but at the end: so a generic body is compiled once without the padding and once with it.
 template <class V, class Body>
-[[gnu::always_inline]] inline void for_each_pack(std::size_t size, Body&& body) {
-    constexpr std::size_t width = lanes::width_of<V>;
+[[gnu::always_inline]] inline void for_each_register(std::size_t size, Body&& body) {
+    constexpr std::size_t width = width_of<V>;
     std::size_t i = 0;
     for (; i + width <= size; i += width)
         body(i, std::integral_constant<std::size_t, width>{});
@@ -112,4 +97,4 @@ template <class V, class Body>
         body(i, size - i);
 }
 
-} // namespace gmac::nn::detail
+} // namespace gmac::lanes

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/backends/product.hpp>
+#include <gmac/backends/detail/product.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/registers.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/nn/packs.hpp>
 
 #include <xsimd/xsimd.hpp>
 
@@ -57,18 +57,18 @@ template <class V>
 /// True if there are so few columns that a dot product of contiguous rows, a register of the inner index at a time, beats
 /// a tile whose registers stay mostly empty.
 template <class V>
-[[nodiscard]] inline bool few_columns(matrix_view<lanes::scalar_of<V> const> const& left,
-                                      matrix_view<lanes::scalar_of<V> const> const& right) noexcept {
+[[nodiscard]] inline bool is_narrow(matrix_view<lanes::scalar_of<V> const> const& left,
+                                    matrix_view<lanes::scalar_of<V> const> const& right) noexcept {
     return 4 * right.cols() <= lanes::width_of<V> && left.row_contiguous() && left.cols() >= lanes::width_of<V> &&
            left.cols() <= 1024;
 }
 
-/// The product where few_columns holds. The order of the sums depends only on the inner size.
+/// The product where is_narrow holds. The order of the sums depends only on the inner size.
 template <class V>
-inline void multiply_few_columns(matrix_view<lanes::scalar_of<V> const> const& left,
-                                 matrix_view<lanes::scalar_of<V> const> const& right,
-                                 matrix_view<lanes::scalar_of<V>> const& result, start_from start,
-                                 vector_view<lanes::scalar_of<V> const> const& bias) noexcept {
+inline void multiply_narrow(matrix_view<lanes::scalar_of<V> const> const& left,
+                            matrix_view<lanes::scalar_of<V> const> const& right,
+                            matrix_view<lanes::scalar_of<V>> const& result, start_from start,
+                            vector_view<lanes::scalar_of<V> const> const& bias) noexcept {
     using T = lanes::scalar_of<V>;
     constexpr std::size_t width = lanes::width_of<V>;
     alignas(64) std::array<T, 1024> column;
@@ -89,8 +89,8 @@ inline void multiply_few_columns(matrix_view<lanes::scalar_of<V> const> const& l
                 odd = xsimd::fma(V::load_unaligned(a + k + width), V::load_unaligned(b + k + width), odd);
             }
             for (; k < depth; k += width)
-                even = xsimd::fma(nn::detail::load_pack<V>(a + k, depth - k),
-                                  nn::detail::load_pack<V>(b + k, depth - k), even);
+                even = xsimd::fma(lanes::load_partial<V>(a + k, depth - k), lanes::load_partial<V>(b + k, depth - k),
+                                  even);
             T const sum = sum_of_lanes(V(even + odd));
             result(i, j) = start == start_from::zero     ? sum
                            : start == start_from::result ? result(i, j) + sum

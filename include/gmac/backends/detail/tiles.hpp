@@ -3,7 +3,7 @@
 
 #include <gmac/backends/maps.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/nn/packs.hpp>
+#include <gmac/core/registers.hpp>
 
 #include <xsimd/xsimd.hpp>
 
@@ -15,7 +15,7 @@
 /// The innermost loops of the matrix products of backends::simd: a tile of the result that stays in registers.
 namespace gmac::backends::detail {
 
-using nn::detail::unroll;
+using lanes::unroll;
 
 template <class V>
 struct tiling {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/backends/detail/product.hpp>
 #include <gmac/backends/maps.hpp>
-#include <gmac/backends/product.hpp>
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/backends/tiles.hpp>
+#include <gmac/backends/detail/tiles.hpp>
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/registers.hpp>
 #include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/module.hpp>
-#include <gmac/nn/packs.hpp>
 
 #include <xsimd/xsimd.hpp>
 
@@ -32,17 +32,17 @@ inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& right, std:
     constexpr std::size_t width = tiling<V>::width;
     if (right.col_stride() == 1) {
         std::size_t const registers = (cols + width - 1) / width;
-        std::size_t const readable = nn::detail::readable_rows(right, first_col, registers * width);
+        std::size_t const readable = readable_rows(right, first_col, registers * width);
         for (std::size_t i = 0; i < rows; ++i)
             for (std::size_t j = 0; j < cols; j += width)
-                nn::detail::store_padded<V>(&right(first_row + i, first_col + j),
-                                            first_row + i < readable ? width : cols - j, panel + i * stride + j);
+                lanes::store_padded<V>(&right(first_row + i, first_col + j),
+                                       first_row + i < readable ? width : cols - j, panel + i * stride + j);
         return;
     }
     // Blocks of one register, transposed. The last rows go with some that are done already.
     auto const turned = nn::transposed(right);
     std::size_t const whole = (std::min)(width, rows);
-    std::size_t const readable = whole < width ? nn::detail::readable_rows(turned, first_row, width) : 0;
+    std::size_t const readable = whole < width ? readable_rows(turned, first_row, width) : 0;
     for (std::size_t j = 0; j < cols; j += width) {
         std::size_t const count = (std::min)(width, cols - j);
         for (std::size_t i = 0; i < rows; i += width) {
@@ -160,8 +160,7 @@ private:
         if (start_ == start_from::bias)
             for (std::size_t j = 0; j < count; ++j)
                 start[j] = bias_[col + j];
-        std::size_t readable =
-            std::clamp(nn::detail::readable_rows(right_, col, (std::max)(count, width)), p.first, p.last);
+        std::size_t readable = std::clamp(readable_rows(right_, col, (std::max)(count, width)), p.first, p.last);
         if (scattered(p) || (readable < p.last && p.rows >= 16))
             readable = p.first;
         if (readable > p.first || p.first == p.last)
@@ -259,7 +258,7 @@ private:
         }
         in_place<Registers>({copy.data(), block.rows(), stride}, o);
         // What a whole register writes beyond a row, the next row writes anew.
-        std::size_t const writable = Registers == 1 ? nn::detail::readable_rows(block, 0, sizes::width) : 0;
+        std::size_t const writable = Registers == 1 ? readable_rows(block, 0, sizes::width) : 0;
         for (std::size_t i = 0; i < writable; ++i)
             V::load_aligned(&copy[i * stride]).store_unaligned(&block(i, 0));
         for (std::size_t i = writable; i < block.rows(); ++i)

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# rooms.sh <include folder>: the headers of gmac lie in rooms, and include only what lies below them. Refuses an include that
+# runs upwards, a circle, and a private header (in a detail/) that an umbrella or another room includes; those of core are
+# for all rooms.
+set -euo pipefail
+cd "$1"
+
+# Each room, and those whose headers it may include besides its own.
+declare -A below=(
+    [version]=''
+    [core]=''
+    [distributions]='core'
+    [heads]='core distributions'
+    [targets]='core distributions heads'
+    [losses]='core distributions heads targets'
+    [imputation]='core'
+    [environment]='core'
+    [actors]='core environment'
+    [nn]='core distributions heads'
+    [backends]='core nn'
+    [storage]='core version'
+    [torch]='core distributions heads targets losses nn'
+    [agent]='core distributions heads targets losses environment actors nn backends'
+    [agents]='core distributions heads targets losses environment actors nn backends agent' # the paper's methods by name
+    [deploy]='core environment actors nn backends storage agent'
+)
+
+failed=0
+fault() {
+    echo "$*"
+    failed=1
+}
+
+includes=$(grep -r --include='*.hpp' -oE '^ *# *include *[<"]gmac/[^>"]+' gmac | sed -E 's/: *# *include *[<"]/ /')
+[[ -n $includes ]] || fault "there is no include in $1"
+while read -r from to; do
+    IFS=/ read -r _ above _ <<<"${from%.hpp}" # gmac/ROOM/… or gmac/ROOM
+    IFS=/ read -r _ room _ <<<"${to%.hpp}"
+    umbrella=no
+    if [[ $from != gmac/*/* && $from != gmac/agents.hpp ]]; then umbrella=yes; fi
+    [[ -e $to ]] || fault "$from includes $to, which is not there"
+    if [[ $to == */detail/* ]] && [[ $umbrella == yes || ($above != "$room" && $room != core) ]]; then
+        fault "$from includes $to, which is private to $room/"
+    fi
+    if [[ $from == gmac/gmac.hpp || $above == "$room" ]]; then continue; fi
+    if [[ -z ${below[$above]+known} ]]; then
+        fault "$from lies in no room that tests/headers/rooms.sh knows"
+    elif [[ " ${below[$above]} " != *" $room "* ]]; then
+        fault "$from includes $to, but $above may include only: ${below[$above]}"
+    fi
+done <<<"$includes"
+
+if ! circle=$(tsort <<<"$includes" 2>&1 >/dev/null); then
+    fault "these headers include each other: $(sed -n 's/^tsort: *//p' <<<"$circle" | grep -v 'input contains' | tr '\n' ' ')"
+fi
+
+exit "$failed"
