@@ -96,9 +96,10 @@ function(gmac_write_compile_options file)
     add_library(${collected} INTERFACE)
     target_link_libraries(${collected} INTERFACE ${ARGN})
     set(ours "${PROJECT_SOURCE_DIR}/include")
+    string(REGEX REPLACE "([][+.*?^$()|\\])" "\\\\\\1" ours_literally "${ours}")
     set(folders "$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${collected},INTERFACE_INCLUDE_DIRECTORIES>>")
     # The compiler's own folders must keep their place, or #include_next goes wrong.
-    set(folders "$<FILTER:$<FILTER:${folders},EXCLUDE,^${ours}$>,EXCLUDE,^/usr/(lib/\\.\\./)?include$>")
+    set(folders "$<FILTER:$<FILTER:${folders},EXCLUDE,^${ours_literally}$>,EXCLUDE,^/usr/(lib/\\.\\./)?include$>")
     set(definitions "$<TARGET_PROPERTY:${collected},INTERFACE_COMPILE_DEFINITIONS>")
     file(
         GENERATE

@@ -43,7 +43,7 @@ struct scratch {
 };
 
 gmac::testing::program_outcome train(std::string const& arguments) {
-    return gmac::testing::run_program(fmt::format("{} {} 2>&1", GMAC_TRAIN, arguments));
+    return gmac::testing::run_program(fmt::format("'{}' {} 2>&1", GMAC_TRAIN, arguments));
 }
 
 /// Starts gmac-train, sends the signal after a while, and returns how it ended.
