@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace train = gmac::examples::train;
 
 /// Adds the run in `folder`, if it is one on an Atari game with a finished episode.
-void add_run(fs::path const& folder, std::vector<train::run_score>& runs) {
+void add_run(fs::path const& folder, std::vector<train::game_score>& runs) {
     auto const bytes = gmac::read_file(folder / "config.json");
     auto const config =
         nlohmann::json::parse(std::string_view(reinterpret_cast<char const*>(bytes.data()), bytes.size()), nullptr,
@@ -43,7 +43,7 @@ void add_run(fs::path const& folder, std::vector<train::run_score>& runs) {
 }
 
 /// The columns of the paper's own scores.
-void add_paper(std::vector<train::run_score>& runs) {
+void add_paper(std::vector<train::game_score>& runs) {
     for (train::paper_score const& row : train::paper_scores)
         for (std::size_t m = 0; m < row.methods.size(); ++m)
             runs.push_back({std::string(row.game), fmt::format("{} (paper)", train::paper_methods[m]), row.methods[m]});
@@ -62,7 +62,7 @@ void run(int argc, char** argv) {
     app.add_option("--paper-picture", picture, "draws what the paper's scores come to as FILE.png and FILE.svg");
     gmac::examples::parse_options(app, argc, argv);
     gmac::require(paper || !picture.empty() || !folders.empty(), "name folders of runs, or ask for --paper");
-    std::vector<train::run_score> runs;
+    std::vector<train::game_score> runs;
     for (fs::path const folder : folders) {
         gmac::require(fs::is_directory(folder), "there is no folder {}", folder.string());
         if (fs::exists(folder / "config.json"))

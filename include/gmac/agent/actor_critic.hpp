@@ -301,9 +301,11 @@ public:
     static_assert(detail::refuse_composition<Head, Loss, Backend>());
 
     template <class O>
-    explicit actor_critic(basic_environment_batch<O>&, agent_options = {}, agent_parts<Actor, Head, Loss> = {}) {}
+    explicit actor_critic(basic_environment_batch<O>&, agent_options const& = {},
+                          agent_parts<Actor, Head, Loss> const& = {}) {}
     template <class O>
-    actor_critic(basic_environment_batch<O>&, Trunk, agent_options = {}, agent_parts<Actor, Head, Loss> = {}) {}
+    actor_critic(basic_environment_batch<O>&, Trunk const&, agent_options const& = {},
+                 agent_parts<Actor, Head, Loss> const& = {}) {}
     void train(train_options const&) {}
     update_report update(double = 0.0) { return {}; }
 };

@@ -19,7 +19,7 @@
 namespace gmac::examples::train {
 
 /// The score of one run, or of one line of a published table.
-struct run_score {
+struct game_score {
     std::string game, method;
     double score = 0.0;
 };
@@ -51,7 +51,7 @@ namespace detail {
 /// A table in Markdown: a line a game and a column a method, each the mean of its runs, between the scores of random play
 /// and of a human tester; below them mean and median of the human-normalised scores, over the games of which both the
 /// method's score and the references are known.
-[[nodiscard]] inline std::string score_table(std::vector<run_score> const& runs) {
+[[nodiscard]] inline std::string score_table(std::vector<game_score> const& runs) {
     std::set<std::string> games, methods;
     std::map<std::pair<std::string, std::string>, std::vector<double>> scores;
     for (auto const& run : runs) {
