@@ -10,7 +10,6 @@
 #include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
-#include <gmac/core/pack.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/registers.hpp>
 #include <gmac/core/special.hpp>

@@ -158,6 +158,59 @@ TEST_CASE("point against point: the gradient of |d|, finite and exact", "[mixtur
     CHECK(gradient.data[1] == Approx(-gradient.data[0]).epsilon(1e-14));
 }
 
+namespace {
+
+/// A head of one's own whose outputs are weights, means and deviations themselves.
+struct plain_mixture {
+    static constexpr std::size_t components = 2, outputs = 3 * components;
+    template <class V>
+    struct parameters {
+        std::array<V, components> weights, means, deviations;
+    };
+    template <class V>
+    parameters<V> transform(std::array<V, outputs> const& raw) const {
+        return {{raw[0], raw[1]}, {raw[2], raw[3]}, {raw[4], raw[5]}};
+    }
+    template <class V>
+    void pull_back(std::array<V, outputs> const&, parameters<V> const&, parameters<V> const& gradient,
+                   std::array<V, outputs>& raw_gradient) const {
+        raw_gradient = {gradient.weights[0], gradient.weights[1],    gradient.means[0],
+                        gradient.means[1],   gradient.deviations[0], gradient.deviations[1]};
+    }
+};
+
+template <class T>
+void check_predicted_points() {
+    // docs/mathematics.md: every pair has the slope 0 in a deviation of 0, the middle of those of |σ|. So prediction and
+    // target, both points at one place, are a place to stay; and beside a point that is apart nothing else pulls at it.
+    for (T const place : {T(0.3), T(1.7)}) {
+        std::array<T, 6> const outputs{T(0.75), T(0.25), T(0.3), T(-1), T(0), T(0.5)};
+        std::array<T, 6> gradient{};
+        T const zero(0);
+        gmac::losses::gaussian_mixture_energy{}
+            .value_and_gradient(plain_mixture{}, matrix_view<T const>(outputs.data(), 1, 6),
+                                gmac::targets::gaussian_particles<T const>{matrix_view<T const>(&place, 1, 1),
+                                                                           matrix_view<T const>(&zero, 1, 1)},
+                                matrix_view<T>(gradient.data(), 1, 6));
+        CHECK(gradient[4] == T(0));
+        // The other one: 4 w σ (g(d, σ²) − 0.75 g(1.3, σ²) − 0.25 g(0, 2 σ²)) with g the derivative of e in the variance.
+        auto const slope = [](double d, double variance) {
+            return std::exp(-d * d / (2.0 * variance)) / std::sqrt(2.0 * std::acos(-1.0) * variance);
+        };
+        double const expected =
+            4.0 * 0.25 * 0.5 *
+            (slope(-1.0 - static_cast<double>(place), 0.25) - 0.75 * slope(1.3, 0.25) - 0.25 * slope(0.0, 0.5));
+        CHECK(static_cast<double>(gradient[5]) == Approx(expected).epsilon(1e-5));
+    }
+}
+
+} // namespace
+
+TEST_CASE("a predicted point has the slope 0 in its deviation", "[mixture]") {
+    check_predicted_points<float>();
+    check_predicted_points<double>();
+}
+
 TEST_CASE("the pull-back of the Gaussian-mixture head is its transposed Jacobian", "[mixture]") {
     constexpr std::size_t K = 3;
     using D = dual<double, 3 * K>;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // One answer in every layout, tensor library and lane type; nothing allocated; the result in place.
-#include <gmac/core/erf_table.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/transpose.hpp>
 #include <gmac/heads/gaussian_mixture.hpp>
@@ -162,7 +161,7 @@ TEST_CASE("every layout gives the same bits", "[mixture]") {
 TEST_CASE("the lane width changes nothing but rounding", "[mixture]") {
     using V = gmac::lanes::widest<float>;
     // Lanes of the same operations are rounded as scalars are; those that look erf up by themselves.
-    using reference = std::conditional_t<gmac::lanes::looks_up_sixteen<V>, double, float>;
+    using reference = std::conditional_t<gmac::losses::detail::looks_up_sixteen<V>, double, float>;
     for (bool const weighted : {false, true}) {
         CHECK(lane_difference<V, reference>(weighted) < 4e-6);
         CHECK(lane_difference<gmac::lanes::widest<double>, double>(weighted) < 1e-14);

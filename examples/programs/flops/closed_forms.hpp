@@ -118,7 +118,7 @@ using count = std::uint64_t;
         result = result + operation_counts{.additions = 2 * cross + 2 * tiles + 11 * k - 1 + 4 * self,
                                            .multiplications = 17 * k,
                                            .divisions = 2 * k,
-                                           .comparisons = 4 * k,
+                                           .comparisons = 5 * k,
                                            .exponentials = k,
                                            .logarithms = k};
     return result;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/pack.hpp>
 
 #include <bit>
 #include <concepts>
@@ -14,7 +13,7 @@
 /// square root. Lane types that are computed this way are float, double and their xsimd batches.
 namespace gmac::lanes {
 
-/// float, double, batches and packs of them: lane types whose functions this library computes itself.
+/// float, double and batches of them: lane types whose functions this library computes itself.
 template <class V>
 concept native = std::same_as<scalar_of<V>, float> || std::same_as<scalar_of<V>, double>;
 
@@ -103,10 +102,7 @@ template <class V>
 /// a b + c, rounded once where the machine has a fused multiply-add.
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V mul_add(V const& a, V const& b, V const& c) noexcept {
-    if constexpr (is_pack<V>)
-        return map(
-            [](auto const&... x) __attribute__((always_inline)) { return mul_add(x...); }, a, b, c);
-    else if constexpr (is_batch<V>)
+    if constexpr (is_batch<V>)
         return detail::fused_mul_add(a, b, c);
     else
         return a * b + c;
@@ -115,10 +111,7 @@ template <class V>
 /// c − a b, in the same way.
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V mul_sub(V const& a, V const& b, V const& c) noexcept {
-    if constexpr (is_pack<V>)
-        return map(
-            [](auto const&... x) __attribute__((always_inline)) { return mul_sub(x...); }, a, b, c);
-    else if constexpr (is_batch<V>)
+    if constexpr (is_batch<V>)
         return detail::fused_mul_sub(a, b, c);
     else
         return c - a * b;
@@ -127,20 +120,14 @@ template <class V>
 /// The smaller (greater) of the limit and x; a NaN in x stays.
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V at_most(V const& limit, V const& x) noexcept {
-    if constexpr (is_pack<V>)
-        return map(
-            [](auto const&... y) __attribute__((always_inline)) { return at_most(y...); }, limit, x);
-    else if constexpr (is_batch<V>)
+    if constexpr (is_batch<V>)
         return detail::smaller(limit, x);
     else
         return select(limit < x, limit, x);
 }
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V at_least(V const& limit, V const& x) noexcept {
-    if constexpr (is_pack<V>)
-        return map(
-            [](auto const&... y) __attribute__((always_inline)) { return at_least(y...); }, limit, x);
-    else if constexpr (is_batch<V>)
+    if constexpr (is_batch<V>)
         return detail::greater(limit, x);
     else
         return select(x < limit, limit, x);
@@ -257,24 +244,15 @@ template <class A>
 /// 2^n for the integer n whose bits, plus the bias, are the lowest of x: the exponent field of a normal number.
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V power_of_two(V const& x) noexcept {
-    if constexpr (is_pack<V>)
-        return map(
-            [](auto const& y) __attribute__((always_inline)) { return power_of_two(y); }, x);
-    else
-        return from_bits<V>(shift_left<layout<scalar_of<V>>::mantissa_bits>(to_bits(x)));
+    return from_bits<V>(shift_left<layout<scalar_of<V>>::mantissa_bits>(to_bits(x)));
 }
 
 /// magnitude ≥ 0 with the sign of x.
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V with_sign_of(V const& x, V const& magnitude) noexcept {
-    if constexpr (is_pack<V>) {
-        return map(
-            [](auto const&... y) __attribute__((always_inline)) { return with_sign_of(y...); }, x, magnitude);
-    } else {
-        using B = typename bits_of<V>::type;
-        using T = scalar_of<V>;
-        return from_bits<V>(to_bits(magnitude) | (to_bits(x) & B(std::bit_cast<unsigned_of<T>>(T(-0.0)))));
-    }
+    using B = typename bits_of<V>::type;
+    using T = scalar_of<V>;
+    return from_bits<V>(to_bits(magnitude) | (to_bits(x) & B(std::bit_cast<unsigned_of<T>>(T(-0.0)))));
 }
 
 #if defined(__AVX512F__)
@@ -286,11 +264,6 @@ template <class T, class A>
         return _mm512_maskz_rsqrt14_ps(static_cast<__mmask16>(0xffff), x);
     else
         return _mm512_maskz_rsqrt14_pd(static_cast<__mmask8>(0xff), x);
-}
-template <class V, std::size_t N>
-[[nodiscard, gnu::always_inline]] inline pack<V, N> estimate_inverse_sqrt(pack<V, N> const& x) noexcept {
-    return map(
-        [](V const& y) __attribute__((always_inline)) { return estimate_inverse_sqrt(y); }, x);
 }
 // Doubled by Newton's steps this is several times as fast as a square root and a division.
 template <class V>
@@ -312,7 +285,7 @@ template <class V>
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V inverse_sqrt(V const& x, V const& cap) noexcept {
 #if defined(__AVX512F__)
-    if constexpr (detail::is_avx512<part_of<V>>)
+    if constexpr (detail::is_avx512<V>)
         return detail::inverse_sqrt_512(x, cap);
     else
 #endif

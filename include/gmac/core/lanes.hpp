@@ -29,6 +29,10 @@ struct lane_traits<xsimd::batch<T, A>> {
     static constexpr std::size_t width = xsimd::batch<T, A>::size;
 };
 template <class V>
+inline constexpr bool is_batch = false;
+template <class T, class A>
+inline constexpr bool is_batch<xsimd::batch<T, A>> = true;
+template <class V>
 using scalar_of = typename lane_traits<V>::scalar;
 template <class V>
 inline constexpr std::size_t width_of = lane_traits<V>::width;

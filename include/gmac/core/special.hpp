@@ -10,7 +10,6 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
-#include <numbers>
 
 /// The transcendental functions of the kernels over a lane type: one source for float, double and every xsimd batch, so
 /// that a result does not depend on the lane width beyond the rounding of fused multiply-adds. Every other lane type
@@ -80,16 +79,6 @@ template <class V>
     V const low = mul_add(polynomial(square, c::erf_low), z, z);
     V const high = mul_add(exponential, polynomial(V(a - split), c::erf_high), constant<V>(1.0));
     return {exponential, select(a < split, low, with_sign_of(z, high))};
-}
-
-/// A minimax polynomial of the fourth root, which falls nearly linearly where the function itself falls by seven orders of
-/// magnitude: no exponential and no quotient.
-template <class V>
-[[nodiscard, gnu::always_inline]] inline V ierfc_by_root(V const& y) noexcept {
-    using c = coefficients<scalar_of<V>>;
-    V const root = polynomial(at_most(constant<V>(c::ierfc_end), y), c::ierfc);
-    V const square = root * root;
-    return square * square;
 }
 
 /// log(x) for x > 0, finite.
@@ -214,22 +203,6 @@ inline constexpr lookup::erf_fn erf{};
 /// {exp(−z²), erf(z)}, which share the exponential. exp(−z²) is that of the square as rounded, to 1.2 ulp, and 0 where it
 /// would be less than the smallest normal number.
 inline constexpr lookup::exp_erf_fn exp_erf{};
-
-/// ierfc(y) = ∫_y^∞ erfc = exp(−y²)/√π − y erfc(y) for y ≥ 0: what E|N(d, s²)| exceeds |d| by, over s √2, at
-/// y = |d| / (s √2). Its error is at most 4e-7 (float) or 4e-16 (double) of ierfc(y) + y, the whole expectation; from
-/// `negligible_ierfc` on it is less than half a unit in the last place of that.
-template <class V>
-[[nodiscard, gnu::always_inline]] inline V ierfc(V const& y) noexcept {
-    if constexpr (std::same_as<scalar_of<V>, float>) {
-        return detail::ierfc_by_root(y);
-    } else {
-        V const z = at_most(constant<V>(10.0), y); // infinity would meet zero
-        auto const [exponential, error] = exp_erf(z);
-        return exponential * constant<V>(std::numbers::inv_sqrtpi) - z * (constant<V>(1.0) - error);
-    }
-}
-template <class T>
-inline constexpr double negligible_ierfc = std::same_as<T, float> ? 3.6 : 5.9;
 
 /// softplus(x) = log(1 + exp(x)) to 2 ulp and its derivative sigmoid(x) = 1 / (1 + exp(−x)) to 2.8 ulp, which share the
 /// exponential.

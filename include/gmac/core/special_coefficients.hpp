@@ -26,12 +26,6 @@ struct coefficients<float> {
     static constexpr std::array<double, 8> erf_high{-0x1.c7f81p-2,  0x1.2c832p-2,  -0x1.5c3d2p-3,  0x1.6ab23cp-4,
                                                     -0x1.4dc344p-5, 0x1.f04946p-7, -0x1.efea8ap-9, 0x1.d2d14p-12};
 
-    // The fourth root of the integral of erfc from y on, for y ≤ 3.6; 4 ulp of e(y) as rounded. It is zero at the end.
-    static constexpr double ierfc_end = 0x1.ee6992p1;
-    static constexpr std::array<double, 9> ierfc{0x1.bbbcd4p-1,   -0x1.89407ep-2, -0x1.3c2de4p-5,
-                                                 0x1.8bf75p-6,    0x1.ed3aa4p-8,  -0x1.6495d4p-10,
-                                                 -0x1.565f0ep-10, 0x1.ce51a6p-12, -0x1.56b84ap-15};
-
     // log((1 + s) / (1 − s)) = 2 s + s³ R(s²) for |s| ≤ 0.172
     static constexpr std::array<double, 3> log{0x1.55555cp-1, 0x1.997b92p-2, 0x1.2ef818p-2};
 };

@@ -21,12 +21,12 @@ template <class T, component_mixture U, component_mixture V>
     T sum = 0;
     for (std::size_t i = 0; i < u.size(); ++i) {
         auto const left = u.component(i);
-        T const left_spread = kernels::doubled_variance(static_cast<T>(left.deviation));
+        T const left_variance = kernels::doubled_variance(static_cast<T>(left.deviation));
         kernels::pair_sums<T> pairs;
         for (std::size_t j = 0; j < v.size(); ++j) {
             auto const right = v.component(j);
             T const d = static_cast<T>(left.mean) - static_cast<T>(right.mean);
-            T const q = left_spread + kernels::doubled_variance(static_cast<T>(right.deviation));
+            T const q = left_variance + kernels::doubled_variance(static_cast<T>(right.deviation));
             kernels::add_pair<false>(pairs, d, q, kernels::inverse_root(q), static_cast<T>(right.weight));
         }
         sum += static_cast<T>(left.weight) * pairs.expectation();

@@ -22,7 +22,7 @@ inline constexpr double inverse_sqrt_pi = std::numbers::inv_sqrtpi;
 template <class T>
 inline constexpr double weight_tolerance = std::same_as<T, float> ? 3.5e-4 : 1e-6;
 
-/// Twice the variance of a component: what `spread` means below.
+/// Twice the variance of a component.
 template <class V>
 [[nodiscard]] constexpr V doubled_variance(V const& deviation) noexcept {
     return lanes::constant<V>(2.0) * deviation * deviation;
@@ -31,30 +31,31 @@ template <class V>
 /// Sums over pairs with weights v, of which the expectation and its derivatives are made.
 template <class V>
 struct pair_sums {
-    V spread = lanes::constant<V>(0.0);   ///< Σ v q g
-    V distance = lanes::constant<V>(0.0); ///< Σ v d erf(d h)
-    V slope = lanes::constant<V>(0.0);    ///< Σ v erf(d h)
-    V density = lanes::constant<V>(0.0);  ///< Σ v g
+    V exponentials = lanes::constant<V>(0.0); ///< Σ v q g
+    V distance = lanes::constant<V>(0.0);     ///< Σ v d erf(d h)
+    V slope = lanes::constant<V>(0.0);        ///< Σ v erf(d h)
+    V density = lanes::constant<V>(0.0);      ///< Σ v g
 
     /// Σ v e(d, s²)
     [[nodiscard]] constexpr V expectation() const noexcept {
-        return spread * lanes::constant<V>(inverse_sqrt_pi) + distance;
+        return exponentials * lanes::constant<V>(inverse_sqrt_pi) + distance;
     }
 
     /// All sums times a number.
     template <bool WithDerivatives>
     [[nodiscard]] constexpr pair_sums scaled(V const& factor) const noexcept {
         if constexpr (WithDerivatives)
-            return {spread * factor, distance * factor, slope * factor, density * factor};
+            return {exponentials * factor, distance * factor, slope * factor, density * factor};
         else
-            return {spread * factor, distance * factor};
+            return {exponentials * factor, distance * factor};
     }
     template <bool WithDerivatives>
     [[nodiscard]] constexpr pair_sums plus(pair_sums const& other) const noexcept {
         if constexpr (WithDerivatives)
-            return {spread + other.spread, distance + other.distance, slope + other.slope, density + other.density};
+            return {exponentials + other.exponentials, distance + other.distance, slope + other.slope,
+                    density + other.density};
         else
-            return {spread + other.spread, distance + other.distance};
+            return {exponentials + other.exponentials, distance + other.distance};
     }
 };
 
@@ -86,7 +87,7 @@ template <class V>
 template <bool WithDerivatives, class V>
 [[gnu::always_inline]] inline void add_terms(pair_sums<V>& sums, pair_terms<V> const& terms, V const& d,
                                              V const& q) noexcept {
-    sums.spread = lanes::mul_add(q, terms.density, sums.spread);
+    sums.exponentials = lanes::mul_add(q, terms.density, sums.exponentials);
     sums.distance = lanes::mul_add(d, terms.slope, sums.distance);
     if constexpr (WithDerivatives) {
         sums.slope = sums.slope + terms.slope;

@@ -5,9 +5,7 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/losses/detail/characteristic_sums.hpp>
 #include <gmac/losses/detail/mixture_sums.hpp>
-#include <gmac/losses/detail/self_distance.hpp>
 #include <gmac/losses/detail/target_block.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
@@ -37,9 +35,7 @@ concept gaussian_mixture_head = requires(Head const& head, std::array<float, Hea
 ///
 /// Outputs are [B, 3K] of a Gaussian-mixture head. Targets are targets::gaussian_particles or targets::dirac_particles
 /// with B rows, weighted or not; a deviation of exactly zero is a point mass. The gradient is [B, 3K]. Cost: K m pairs
-/// a state, and K (K − 1) / 2 more; the target term adds m (m − 1) / 2 for Gaussian particles. In float, 24 to 256 Gaussian
-/// particles that lie near each other are summed without pairs (detail/characteristic_sums.hpp): the same to 3e-6 of
-/// δ(U, V), and of 1 in the gradient with respect to the means.
+/// a state, and K (K − 1) / 2 more; the target term adds m (m − 1) / 2.
 /// In float, 2 σ² must be in the range of float: deviations of 1e-19 to 1e19, or zero.
 struct gaussian_mixture_energy {
     static constexpr std::string_view name = "gaussian_mixture_energy";
@@ -127,14 +123,16 @@ private:
         for (std::size_t j = 0; j < Head::outputs; ++j)
             raw[j] = lanes::load_rows<V>(outputs, first, j, count);
         auto const mixture = head.transform(raw);
-        auto const [cross, target_distance] = target_sums<V, WithGradient>(mixture, targets, first, count);
+        detail::target_block<V, Targets> target(targets, first, count);
+        auto const cross = detail::cross_sums<WithGradient>(mixture, target);
+        target.check(name);
         auto const self = detail::self_sums<WithGradient>(mixture);
         V const two = lanes::constant<V>(2.0);
         V loss = lanes::constant<V>(0.0);
         for (std::size_t i = 0; i < Head::components; ++i)
             loss = loss + mixture.weights[i] * (two * cross[i].expectation() - self[i].expectation());
         if (target_term)
-            loss = loss - target_distance;
+            loss = loss - detail::target_distance(target);
 
         if constexpr (WithGradient) {
             auto const slope = detail::mixture_gradient(mixture, cross, self, V(T(2) / static_cast<T>(outputs.rows())));
@@ -144,38 +142,6 @@ private:
                 lanes::store_rows(raw_gradient[j], gradient, first, j, count);
         }
         return loss;
-    }
-
-    template <class V, std::size_t K>
-    struct sums_with_target {
-        std::array<kernels::pair_sums<V>, K> cross; ///< of each component
-        V target = lanes::constant<V>(0.0);         ///< δ(V, V) if it is wanted
-    };
-
-    template <class V, bool WithGradient, class Mixture, class Targets>
-    auto target_sums(Mixture const& mixture, Targets const& targets, std::size_t first, std::size_t count) const {
-        constexpr std::size_t K = detail::components_of<Mixture>;
-        sums_with_target<V, K> sums;
-        if constexpr (detail::has_characteristic_sums<V, Targets>)
-            if (targets.particles() >= detail::fewest_waves && targets.particles() <= detail::most_waves &&
-                (target_term || !lanes::looks_up_sixteen<V>)) { // pairs are quicker by the table
-                detail::target_block<V, Targets> states(targets, first, count);
-                detail::characteristic_sums<V, K> series;
-                series.template compute<WithGradient>(mixture, states, target_term);
-                if (series.has_cross) {
-                    states.check(name);
-                    sums.cross = series.cross;
-                    if (target_term)
-                        sums.target = series.has_target ? series.target : detail::self_distance(states);
-                    return sums;
-                }
-            }
-        detail::target_block<V, Targets> states(targets, first, count);
-        sums.cross = detail::cross_sums<WithGradient>(mixture, states);
-        states.check(name);
-        if (target_term)
-            sums.target = detail::self_distance(states);
-        return sums;
     }
 };
 

@@ -21,18 +21,18 @@ inline constexpr std::size_t tile_size = 64;
 
 template <class V>
 struct particle_tile {
-    std::array<V, tile_size> means, spreads, weights; ///< spread = 2 τ², twice the variance
+    std::array<V, tile_size> means, doubled_variances, weights; ///< 2 τ²
     std::size_t size;
 };
 
 /// Targets with standard deviations: targets::gaussian_particles; the others are point masses.
 template <class Targets>
-concept spread_targets = requires(Targets const& targets) { targets.deviations; };
+concept gaussian_targets = requires(Targets const& targets) { targets.deviations; };
 
 /// Calls visit(matrix, what it holds) for every matrix of the targets.
 template <class Targets, class Visit>
 void for_each_part(Targets const& targets, Visit&& visit) {
-    if constexpr (spread_targets<Targets>) {
+    if constexpr (gaussian_targets<Targets>) {
         visit(targets.means, "means");
         visit(targets.deviations, "deviations");
     } else {
@@ -47,7 +47,7 @@ template <class V, class Targets>
 class target_block {
 public:
     using scalar = lanes::scalar_of<V>;
-    static constexpr bool spread = spread_targets<Targets>;
+    static constexpr bool has_deviations = gaussian_targets<Targets>;
 
     target_block(Targets const& targets, std::size_t first, std::size_t count) noexcept
         : targets_(targets), first_(first), count_(count) {}
@@ -58,12 +58,12 @@ public:
     /// Loads the particles from `start` on; notes deviations and weights that are negative or NaN.
     void load(std::size_t start, particle_tile<V>& tile) noexcept {
         tile.size = (std::min)(tile_size, particles() - start);
-        if constexpr (spread) {
+        if constexpr (has_deviations) {
             lanes::read_columns(targets_.means, first_, start, tile.size, tile.means.data(), count_);
-            lanes::read_columns(targets_.deviations, first_, start, tile.size, tile.spreads.data(), count_);
+            lanes::read_columns(targets_.deviations, first_, start, tile.size, tile.doubled_variances.data(), count_);
             for (std::size_t j = 0; j < tile.size; ++j) {
-                note(tile.spreads[j]);
-                tile.spreads[j] = kernels::doubled_variance(tile.spreads[j]);
+                note(tile.doubled_variances[j]);
+                tile.doubled_variances[j] = kernels::doubled_variance(tile.doubled_variances[j]);
             }
         } else {
             lanes::read_columns(targets_.values, first_, start, tile.size, tile.means.data(), count_);
@@ -94,7 +94,7 @@ public:
     /// Σ v_j² e(0, 2 τ_j²): each particle with a copy of itself.
     [[nodiscard]] V diagonal() const noexcept {
         V sum = lanes::constant<V>(0.0);
-        if constexpr (spread) {
+        if constexpr (has_deviations) {
             for (std::size_t j = 0; j < particles(); ++j) {
                 V const deviation = lanes::load_rows<V>(targets_.deviations, first_, j, count_);
                 V const weight = weighted() ? lanes::load_rows<V>(targets_.weights, first_, j, count_) : share();
@@ -116,7 +116,7 @@ private:
         for (std::size_t i = first_; i < first_ + count_; ++i) {
             double total = 0.0;
             for (std::size_t j = 0; j < particles(); ++j) {
-                if constexpr (spread)
+                if constexpr (has_deviations)
                     require_not_negative(static_cast<double>(targets_.deviations(i, j)), "deviation", i, j, where);
                 if (weighted()) {
                     auto const weight = static_cast<double>(targets_.weights(i, j));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float's sums without pairs against the exact pairs in double: near and far particles, equal ones, points, weights.
-#include <gmac/core/lanes.hpp>
-#include <gmac/losses/detail/damped_waves.hpp>
+// Float's sums against the exact pairs in double: near and far particles, equal ones, points, weights.
 #include <gmac/losses/gaussian_mixture_energy.hpp>
 
 #include "mixture/case.hpp"
@@ -9,11 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstddef>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -100,94 +96,7 @@ struct kind_of_target {
 
 } // namespace
 
-TEST_CASE("a damped wave is the exponential that it stands for", "[mixture]") {
-    using V = gmac::lanes::widest<float>;
-    auto const sums = std::make_unique<gmac::losses::detail::wave_sums<V>>();
-    sums->share = V(0.25F);
-    double worst = 0.0, worst_rest = 0.0;
-    for (float const angle : {-3.1415925F, -2.0F, -1.0F, -0.001F, -1e-6F, 0.0F, 0.3F, 1.2F, 3.1415925F})
-        for (float const damping : {0.0F, 1e-6F, 1e-4F, 0.01F, 0.2F})
-            for (bool const weighted : {false, true}) {
-                sums->waves[0] = gmac::losses::detail::damped_wave<V>::first(V(angle), V(damping));
-                sums->waves[1] = sums->waves[0];
-                sums->count = 2;
-                sums->weighted = weighted;
-                sums->weights[0] = sums->weights[1] = V(0.25F);
-                for (std::size_t step = 0; step < 40; ++step) {
-                    sums->next();
-                    for (std::size_t term = 0; term < gmac::losses::detail::terms_in_step; ++term) {
-                        auto const n = static_cast<double>(2 * (step * gmac::losses::detail::terms_in_step + term) + 1);
-                        double const a = n * n * static_cast<double>(damping), x = n * static_cast<double>(angle);
-                        // 1 − exp(i x − a), without the difference of what is nearly equal
-                        double const half_sine = std::sin(0.5 * x);
-                        std::complex<double> const exact(0.5 * (2.0 * half_sine * half_sine -
-                                                                std::expm1(-a) * std::cos(x)),
-                                                         -0.5 * std::exp(-a) * std::sin(x));
-                        auto const of = [](V const& y) { return static_cast<double>(gmac::lanes::sum_lanes(y, 1)); };
-                        std::complex<double> const computed(of(sums->real[term]), of(sums->imaginary[term]));
-                        // Rounding adds up in the step, and the steps add up, but relative to how far the wave has gone;
-                        // the more so without fused multiply-adds.
-                        double const allowed =
-                            (1.0 + n) * (1.0 + n / 32.0) * 0x1p-24 * (std::min)(1.0, std::abs(x) + a);
-                        worst = std::max(worst, std::abs(exact - computed) / (allowed + 1e-20));
-                    }
-                    auto const n = static_cast<double>(2 * (step + 1) * gmac::losses::detail::terms_in_step + 1);
-                    double const magnitude = 0.5 * std::exp(-n * n * static_cast<double>(damping));
-                    double const rest = static_cast<double>(gmac::lanes::sum_lanes(sums->rest(), 1));
-                    worst_rest = std::max(worst_rest, magnitude - rest - 1e-6);
-                }
-            }
-    CAPTURE(worst, worst_rest);
-    CHECK(worst < 3.0);
-    CHECK(worst_rest <= 0.0);
-}
-
-TEST_CASE("waves leave the sums group by group from the end", "[mixture]") {
-    using V = gmac::lanes::widest<float>;
-    constexpr std::size_t group = gmac::losses::detail::waves_in_sum;
-    auto const sums = std::make_unique<gmac::losses::detail::wave_sums<V>>();
-    for (bool const weighted : {false, true}) {
-        sums->weighted = weighted;
-        sums->share = V(0.5F);
-        sums->weights.fill(V(0.5F));
-        sums->count = 2 * group + 3;
-        sums->dropped = V(0.0F);
-        for (std::size_t j = 0; j < sums->count; ++j) // half way round, and damped to a half and to a quarter
-            sums->waves[j] = gmac::losses::detail::damped_wave<V>::first(V(0.0F), V(j < group ? std::log(2.0F) / 9.0F
-                                                                                              : std::log(2.0F) / 4.0F));
-        std::vector<float> seen;
-        auto const below = [&](float limit) {
-            return [&seen, limit](V const& left) {
-                seen.push_back(gmac::lanes::sum_lanes(left, 1));
-                return !gmac::lanes::any(!(left < V(limit)));
-            };
-        };
-        float const kept = std::exp2(-1.0F / 9.0F), lost = std::exp2(-0.25F);
-        sums->drop(below(1.0F));
-        CHECK(sums->count == 2 * group + 3);
-        sums->drop(below(1.5F));
-        CHECK(sums->count == 2 * group);
-        sums->drop(below(7.0F));
-        CHECK(sums->count == group);
-        REQUIRE(seen.size() == 5);
-        CHECK(seen[0] == Approx(1.5F * lost));
-        CHECK(seen[1] == seen[0]);
-        CHECK(seen[2] == Approx(0.5F * static_cast<float>(group) * lost));
-        CHECK(seen[4] == Approx(0.5F * static_cast<float>(group) * kept));
-        // Those that have left are zero, so they fall short of their whole weight.
-        sums->next();
-        CHECK(gmac::lanes::sum_lanes(sums->real[0], 1) ==
-              Approx(0.5F * static_cast<float>(group + 3) + 0.5F * static_cast<float>(group) * (1.0F - kept)));
-        sums->drop(below(std::numeric_limits<float>::quiet_NaN()));
-        CHECK(sums->count == group);
-        sums->drop(below(100.0F));
-        CHECK(sums->count == 0);
-        sums->next();
-        CHECK(gmac::lanes::sum_lanes(sums->real[0], 1) == 0.5F * static_cast<float>(2 * group + 3));
-    }
-}
-
-TEST_CASE("float's mixture energy without pairs is that of all pairs in double", "[mixture]") {
+TEST_CASE("float's mixture energy is that of double", "[mixture]") {
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> unit(0.0, 1.0);
     std::vector<kind_of_target> const
@@ -258,7 +167,7 @@ TEST_CASE("float's mixture energy without pairs is that of all pairs in double",
             }
 }
 
-TEST_CASE("what is not finite comes out of the sums without pairs", "[mixture]") {
+TEST_CASE("what is not finite comes out of float's sums", "[mixture]") {
     constexpr std::size_t states = 20, particles = 40;
     for (float const bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
         for (std::size_t const where : {0U, 1U, 2U, 3U}) {
