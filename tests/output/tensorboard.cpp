@@ -2,17 +2,20 @@
 // TensorBoard's files: against bytes made by hand from the format's definition, and a decoder that shares no code.
 #include "output/tensorboard_writer.hpp"
 
-#include "crc32c_by_bits.hpp"
+#include "event_files.hpp"
 #include "scratch_folder.hpp"
 #include "support/catch.hpp"
 
 #include <cmath>
-#include <cstring>
-#include <map>
+#include <fstream>
 #include <string>
 #include <vector>
 
 using namespace gmac::examples::train;
+using test::fields_of;
+using test::number_at;
+using test::only;
+using test::records_of;
 
 namespace {
 
@@ -21,65 +24,6 @@ std::string bytes(std::initializer_list<int> values) {
     for (int const value : values)
         text += static_cast<char>(value);
     return text;
-}
-
-template <class T>
-T number_at(std::string_view text, std::size_t place) {
-    T value;
-    REQUIRE(place + sizeof(T) <= text.size());
-    std::memcpy(&value, text.data() + place, sizeof(T));
-    return value;
-}
-
-std::uint32_t masked(std::string_view text) {
-    std::uint32_t const crc = test::crc32c_by_bits(text);
-    return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
-}
-
-std::vector<std::string> records_of(std::string_view file) {
-    std::vector<std::string> records;
-    while (!file.empty()) {
-        auto const size = static_cast<std::size_t>(number_at<std::uint64_t>(file, 0));
-        CHECK(number_at<std::uint32_t>(file, 8) == masked(file.substr(0, 8)));
-        records.emplace_back(file.substr(12, size));
-        CHECK(number_at<std::uint32_t>(file, 12 + size) == masked(records.back()));
-        file.remove_prefix(16 + size);
-    }
-    return records;
-}
-
-/// The fields of a protobuf message as (field number, raw value), by the wire format.
-std::multimap<int, std::string> fields_of(std::string_view message) {
-    std::multimap<int, std::string> fields;
-    auto const varint = [&] {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0;; shift += 7) {
-            auto const byte = static_cast<unsigned char>(message.at(0));
-            message.remove_prefix(1);
-            value |= static_cast<std::uint64_t>(byte & 127u) << shift;
-            if (byte < 128)
-                return value;
-        }
-    };
-    while (!message.empty()) {
-        auto const key = varint();
-        std::size_t size = 0;
-        if ((key & 7u) == 0) {
-            auto const value = varint();
-            fields.emplace(static_cast<int>(key >> 3), std::to_string(static_cast<std::int64_t>(value)));
-            continue;
-        }
-        size = (key & 7u) == 1 ? 8 : (key & 7u) == 5 ? 4 : static_cast<std::size_t>(varint());
-        REQUIRE(size <= message.size());
-        fields.emplace(static_cast<int>(key >> 3), std::string(message.substr(0, size)));
-        message.remove_prefix(size);
-    }
-    return fields;
-}
-
-std::string only(std::multimap<int, std::string> const& fields, int number) {
-    REQUIRE(fields.count(number) == 1);
-    return fields.find(number)->second;
 }
 
 } // namespace
@@ -91,7 +35,7 @@ TEST_CASE("a record has the bytes of the TFRecord format") {
     auto const record = tensorboard::record(event);
     CHECK(record.substr(0, 12) == bytes({0x18, 0, 0, 0, 0, 0, 0, 0, 0xa3, 0x7f, 0x4b, 0x22}));
     CHECK(record.substr(12, 24) == event);
-    CHECK(number_at<std::uint32_t>(record, 36) == masked(event));
+    CHECK(number_at<std::uint32_t>(record, 36) == test::masked(event));
     CHECK(record.size() == 40);
     CHECK(tensorboard::masked_checksum("123456789") == ((0xe3069283u >> 15) | (0xe3069283u << 17)) + 0xa282ead8u);
 }
@@ -104,7 +48,7 @@ TEST_CASE("a scalar event has the bytes of the protobuf definition") {
                  0x2a, 21,                                                     // summary, 21 bytes
                  0x0a, 8,    0x0a, 1, 'r', 0x15, 0,    0, 0xc0, 0x3f,          // value: tag r, simple_value 1.5
                  0x0a, 9,    0x0a, 2, 'a', 'b',  0x15, 0, 0,    0,    0xc0})); // value: tag ab, simple_value -2
-    CHECK(tensorboard::restart_event(2.0, 300) ==
+    CHECK(tensorboard::start_event(2.0, 300) ==
           bytes({0x09, 0, 0, 0, 0, 0, 0, 0, 0x40, 0x10, 0xac, 0x02, 0x3a, 2, 0x08, 1})); // session_log: status START
 }
 
@@ -118,10 +62,10 @@ TEST_CASE("a decoder reads back what the writer wrote") {
     CHECK(writer.path().filename().string().starts_with("events.out.tfevents.1700000000."));
 
     auto const records = records_of(test::slurp(writer.path()));
-    REQUIRE(records.size() == 3);
+    REQUIRE(records.size() == 4);
     CHECK(only(fields_of(records[0]), 3) == "brain.Event:2");
     CHECK(number_at<double>(only(fields_of(records[0]), 1), 0) == 1700000000.25);
-    auto const event = fields_of(records[1]);
+    auto const event = fields_of(records[2]);
     CHECK(number_at<double>(only(event, 1), 0) == 1700000001.0);
     CHECK(only(event, 2) == "512");
     auto const summary = fields_of(only(event, 5));
@@ -132,22 +76,72 @@ TEST_CASE("a decoder reads back what the writer wrote") {
     ++value;
     CHECK(only(fields_of(value->second), 1) == "loss/value");
     CHECK(number_at<float>(only(fields_of(value->second), 2), 0) == 1e-3f);
-    CHECK(only(fields_of(records[2]), 2) == "1099511627776");
-    auto const last = fields_of(only(fields_of(only(fields_of(records[2]), 5)), 1));
+    CHECK(only(fields_of(records[3]), 2) == "1099511627776");
+    auto const last = fields_of(only(fields_of(only(fields_of(records[3]), 5)), 1));
     CHECK(std::isnan(number_at<float>(only(last, 2), 0)));
 }
 
-TEST_CASE("a resumed run writes a file of its own that begins with a restart") {
+namespace {
+
+void write_steps(tensorboard_writer& writer, std::int64_t first, std::int64_t last) {
+    std::vector<std::pair<std::string, double>> const always{{"update/loss", 1.0}},
+        both{{"update/loss", 1.0}, {"episodes/return", 2.0}};
+    for (std::int64_t step = first; step <= last; ++step)
+        writer.append(step, step > 3 ? both : always);
+}
+
+std::vector<std::int64_t> steps_between(std::int64_t first, std::int64_t last) {
+    std::vector<std::int64_t> steps;
+    for (; first <= last; ++first)
+        steps.push_back(first);
+    return steps;
+}
+
+void check_each_step_once(std::filesystem::path const& folder, std::int64_t last) {
+    auto const events = test::events_of(folder);
+    for (auto const& shown : {test::by_session_starts(events), test::by_preemption(events)}) {
+        CHECK(shown.size() == 2);
+        CHECK(shown.at("update/loss") == steps_between(1, last));
+        CHECK(shown.at("episodes/return") == steps_between(4, last));
+    }
+}
+
+} // namespace
+
+TEST_CASE("a run that crashed and was resumed shows each step once, rising, in both readers of TensorBoard") {
+    double const time = 1700000000.0;
+    // Within one second, some seconds later, and after the clock was put back.
+    for (double const later : {0.0, 7.5, -3600.0}) {
+        CAPTURE(later);
+        test::scratch_folder const folder;
+        {
+            tensorboard_writer writer(folder.path(), {}, time);
+            write_steps(writer, 1, 10);
+            std::ofstream(writer.path(), std::ios::app) << tensorboard::record("cut off by a kill").substr(0, 20);
+        }
+        check_each_step_once(folder.path(), 10);
+        for (std::int64_t const killed_after : {8, 5, 12}) { // of the checkpoint after step 5
+            tensorboard_writer writer(folder.path(), 6, time + later);
+            write_steps(writer, 6, killed_after);
+        }
+        check_each_step_once(folder.path(), 12);
+        CHECK(folder.files() == 4);
+    }
+}
+
+TEST_CASE("a run that was begun without a mark of its start shows each step once, too") {
     test::scratch_folder const folder;
-    tensorboard_writer const one(folder.path(), {}, 1700000000.0);
-    tensorboard_writer const two(folder.path(), 1024, 1700000000.0);
-    CHECK(one.path() != two.path());
-    CHECK(folder.files() == 2);
-    auto const records = records_of(test::slurp(two.path()));
-    REQUIRE(records.size() == 2);
-    auto const restart = fields_of(records[1]);
-    CHECK(only(restart, 2) == "1024");
-    CHECK(only(fields_of(only(restart, 7)), 1) == "1");
+    {
+        tensorboard_writer writer(folder.path(), {}, 1700000000.0);
+        write_steps(writer, 1, 10);
+        std::string file = test::slurp(writer.path());
+        auto const mark = tensorboard::record(tensorboard::start_event(1700000000.0, 0));
+        REQUIRE(test::contains(file, mark));
+        test::spit(writer.path(), file.erase(file.find(mark), mark.size()));
+    }
+    tensorboard_writer writer(folder.path(), 6, 1700000000.0);
+    write_steps(writer, 6, 9);
+    check_each_step_once(folder.path(), 9);
 }
 
 TEST_CASE("an event file that cannot be made is a clear error") {

@@ -10,9 +10,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +23,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -62,8 +65,9 @@ inline constexpr protozero::pbf_tag_type log_status = 1;
     return event;
 }
 
-/// Makes TensorBoard forget what other files say of this step and later ones: the mark of a run that was resumed.
-[[nodiscard]] inline std::string restart_event(double wall_time, std::int64_t step) {
+/// The mark of a session: TensorBoard takes a run's first one for its beginning, and forgets at every other what the run
+/// said of this step and later ones.
+[[nodiscard]] inline std::string start_event(double wall_time, std::int64_t step) {
     std::string event;
     protozero::pbf_writer writer(event);
     writer.add_double(field::wall_time, wall_time);
@@ -94,23 +98,25 @@ inline constexpr protozero::pbf_tag_type log_status = 1;
 /// TensorBoard expects it.
 class tensorboard_writer {
 public:
-    /// Makes a new event file in `folder`. A run that is resumed gives the first step that it writes, and TensorBoard
-    /// drops what the earlier files say from that step on. Throws gmac::error.
+    /// Makes a new event file in `folder`, which TensorBoard reads after those that are there. A run that is resumed gives
+    /// the first step that it writes, and TensorBoard drops what the earlier files say from that step on. Throws
+    /// gmac::error.
     explicit tensorboard_writer(std::filesystem::path const& folder, std::optional<std::int64_t> resumed_at = {},
                                 double wall_time = now()) {
         std::array<char, 256> host{};
         if (::gethostname(host.data(), host.size() - 1) != 0)
             host = {'l', 'o', 'c', 'a', 'l'};
+        std::int64_t const second = (std::max)(static_cast<std::int64_t>(wall_time), latest_second(folder) + 1);
         for (int number = 0; !file_.open(); ++number) {
-            path_ = folder /
-                    fmt::format("events.out.tfevents.{:010.0f}.{}.{}.{}", wall_time, host.data(), ::getpid(), number);
+            path_ = folder / fmt::format("{}{:010}.{}.{}.{}", prefix, second, host.data(), ::getpid(), number);
             file_ = gmac::detail::descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
             if (!file_.open() && errno != EEXIST)
                 give_up("create", errno);
         }
         write(tensorboard::version_event(wall_time));
-        if (resumed_at)
-            write(tensorboard::restart_event(wall_time, *resumed_at));
+        // Twice, since the mark of a new run may be missing: an older gmac wrote none.
+        for (int mark = 0; mark < (resumed_at ? 2 : 1); ++mark)
+            write(tensorboard::start_event(wall_time, resumed_at.value_or(0)));
     }
 
     /// The step is what TensorBoard draws on the x axis: the frames. A slash in a name makes a group.
@@ -126,6 +132,25 @@ public:
     }
 
 private:
+    static constexpr std::string_view prefix = "events.out.tfevents.";
+
+    /// In the names of the event files that are there; −1 if there are none. TensorBoard reads files in the order of
+    /// their names, so a new one must be above them all, also within a second and after the clock was put back.
+    [[nodiscard]] static std::int64_t latest_second(std::filesystem::path const& folder) {
+        std::int64_t latest = -1;
+        std::error_code problem;
+        for (auto file = std::filesystem::directory_iterator(folder, problem);
+             !problem && file != std::filesystem::directory_iterator(); file.increment(problem)) {
+            std::string const name = file->path().filename().string();
+            std::int64_t second = 0;
+            if (name.starts_with(prefix) &&
+                std::from_chars(name.data() + prefix.size(), name.data() + name.size(), second).ec == std::errc() &&
+                second < 9'999'999'999) // of ten digits, as ours
+                latest = (std::max)(latest, second);
+        }
+        return latest;
+    }
+
     void write(std::string_view event) {
         std::string const bytes = tensorboard::record(event);
         if (int const problem = gmac::detail::write_all(file_.get(), std::as_bytes(std::span(bytes))); problem != 0)
