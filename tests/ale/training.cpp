@@ -95,7 +95,8 @@ TEST_CASE("Atari: whole games are evaluated in raw rewards, and values of a game
     gmac::tbb_executor tasks(1);
     settings run = small_run("ppo");
     auto const experiment = make(run, tasks);
-    auto const games = experiment->evaluate(3);
+    CHECK_THROWS_AS(experiment->evaluate(3, [] { return true; }), evaluation_stopped);
+    auto const games = experiment->evaluate(3, [] { return false; });
     REQUIRE(games.size() == 3);
     // 100 frames of a game, of which up to 30 are its start and 8 fire; frame 35 pays 7 if it is none of the start.
     for (auto const& game : games) {

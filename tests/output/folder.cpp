@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/run_folder.hpp"
+#include "output/shell_word.hpp"
 #include "output/stop_signal.hpp"
 
 #include "scratch_folder.hpp"
@@ -9,8 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <string>
+#include <utility>
 
 using namespace gmac::examples::train;
 
@@ -82,12 +86,68 @@ TEST_CASE("a run is not written over unless that is asked for") {
     test::spit(path / "notes.txt", "mine");
     test::spit(path / "holiday.png", "mine");
     std::filesystem::create_directory(path / "learning_curve.d");
+    auto const files = [&] { return std::distance(std::filesystem::directory_iterator(path), {}); };
+    auto const before = files();
     auto const run = run_folder::create(path, true);
-    CHECK_FALSE(run.started());
+    CHECK(files() == before); // nothing is removed yet
+    CHECK(test::slurp(path / "metrics.csv") == "x");
+    run.begin({{"seed", 2}});
+    CHECK(run.started());
+    CHECK(run.read_config()["seed"] == 2);
     CHECK_FALSE(run.finished());
     CHECK(test::slurp(path / "notes.txt") == "mine");
     CHECK(test::slurp(path / "holiday.png") == "mine");
-    CHECK(std::distance(std::filesystem::directory_iterator(path), {}) == 3);
+    CHECK(files() == 4); // with learning_curve.d and the config
+}
+
+TEST_CASE("a folder that is moved stays the run's, and one that takes its place is left alone") {
+    test::scratch_folder const folder;
+    auto const path = folder / "run";
+    auto const run = run_folder::create(path);
+    run.begin({{"seed", 1}});
+    std::filesystem::rename(path, folder / "moved");
+    {
+        auto const other = run_folder::create(path);
+        other.begin({{"seed", 2}});
+        run.finish({{"frames", 3}});
+        CHECK(run.path() == std::filesystem::canonical(folder / "moved"));
+        CHECK(other.path() == path);
+        CHECK_FALSE(other.finished());
+        CHECK(run.finished());
+        CHECK(run.read_config()["seed"] == 1);
+    }
+    std::filesystem::remove_all(folder / "moved");
+    CHECK(test::message_of([&] {
+              run.finish({{"frames", 4}});
+          }) == "the folder " + (folder / "moved").string() + " was removed or moved away while the run wrote into it");
+    CHECK_FALSE(std::filesystem::exists(path / "summary.json"));
+}
+
+TEST_CASE("pictures are there if all of them are, drawn after the checkpoint") {
+    test::scratch_folder const folder;
+    auto const run = run_folder::create(folder.path());
+    test::spit(run.checkpoint(), "x");
+    for (auto const* const name :
+         {"learning_curve.png", "learning_curve.svg", "value_densities.png", "value_densities.svg"}) {
+        CHECK_FALSE(run.has_pictures());
+        test::spit(folder / name, "x");
+    }
+    CHECK(run.has_pictures());
+    using namespace std::chrono_literals;
+    std::filesystem::last_write_time(run.checkpoint(),
+                                     std::filesystem::last_write_time(folder / "learning_curve.svg") + 1s);
+    CHECK_FALSE(run.has_pictures());
+}
+
+TEST_CASE("a shell reads a quoted word as the text it was") {
+    test::scratch_folder const folder;
+    CHECK(shell_word("runs/classic-cart_pole-gmac-1") == "runs/classic-cart_pole-gmac-1");
+    for (std::string const text : {"", "a b", "it's", "''", "$HOME", "`ls`", "a;b&c|d", "*", "~", "\\", "two\nlines",
+                                   "\"", "-n", "Zürich", "#x"}) {
+        auto const file = folder / "said";
+        REQUIRE(std::system(fmt::format("printf %s {} > {}", shell_word(text), file.string()).c_str()) == 0);
+        CHECK(test::slurp(file) == text);
+    }
 }
 
 TEST_CASE("a folder that is no run is never taken") {
@@ -139,31 +199,65 @@ TEST_CASE("two processes do not train into one folder") {
 }
 
 TEST_CASE("a signal asks to stop, a second one stops") {
-    for (int const number : {SIGINT, SIGTERM}) {
+    for (auto const& [number, name] : {std::pair(SIGINT, "SIGINT"), {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}}) {
         {
             stop_signal const stop;
             CHECK_FALSE(stop.requested());
             CHECK(stop.name() == nullptr);
             REQUIRE(::raise(number) == 0);
             CHECK(stop.requested());
-            CHECK(std::string(stop.name()) == (number == SIGINT ? "SIGINT" : "SIGTERM"));
+            CHECK(stop.number() == number);
+            CHECK(std::string(stop.name()) == name);
         }
         stop_signal const fresh;
         CHECK_FALSE(fresh.requested());
     }
-    pid_t const child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        ::signal(SIGTERM, SIG_DFL);
-        stop_signal const stop;
-        ::raise(SIGTERM);
-        if (!stop.requested())
-            ::_exit(1);
-        ::raise(SIGTERM);
-        ::_exit(2);
-    }
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status));
-    CHECK(WTERMSIG(status) == SIGTERM);
+    auto const outcome_of = [](auto const& action) {
+        pid_t const child = ::fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            for (int const number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ})
+                ::signal(number, SIG_DFL);
+            ::_exit(action());
+        }
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    };
+    CHECK(outcome_of([] {
+              stop_signal const stop;
+              ::raise(SIGTERM);
+              if (!stop.requested())
+                  return 1;
+              ::raise(SIGTERM);
+              return 2;
+          }) == 128 + SIGTERM);
+    // A terminal that is closed may send it twice.
+    CHECK(outcome_of([] {
+              stop_signal const stop;
+              ::raise(SIGHUP);
+              ::raise(SIGHUP);
+              return stop.number() == SIGHUP ? 3 : 1;
+          }) == 3);
+    // A broken pipe and a file that is too large are errors of the write. Afterwards all is as before.
+    CHECK(outcome_of([] {
+              {
+                  stop_signal const stop;
+                  ::raise(SIGPIPE);
+                  ::raise(SIGXFSZ);
+                  if (stop.requested())
+                      return 1;
+              }
+              ::raise(SIGPIPE);
+              return 2;
+          }) == 128 + SIGPIPE);
+    // nohup has SIGHUP ignored, a shell without job control SIGINT.
+    CHECK(outcome_of([] {
+              ::signal(SIGHUP, SIG_IGN);
+              ::signal(SIGINT, SIG_IGN);
+              stop_signal const stop;
+              ::raise(SIGHUP);
+              ::raise(SIGINT);
+              return stop.requested() ? 1 : 4;
+          }) == 4);
 }

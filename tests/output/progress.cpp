@@ -7,7 +7,9 @@
 #include <pty.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -148,6 +150,34 @@ TEST_CASE("on a terminal the line is drawn over and over") {
     double const todo = 2'000'000 - 823'040;
     CHECK(all_of(stream.get()) == shown(1.0, todo / 40.0) + "\r\x1b[Knote\n" + shown(1.01, todo / (40.0 / 1.01)) +
                                       shown(2.0, todo / 20.0) + "\n");
+}
+
+TEST_CASE("a reader that goes away ends the talking and nothing else") {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    auto const before = std::signal(SIGPIPE, SIG_IGN);
+    {
+        file const stream(::fdopen(ends[1], "w"), &std::fclose);
+        progress_line line(stream.get());
+        line.note("first");
+        std::string text(100, '\0');
+        text.resize(static_cast<std::size_t>(::read(ends[0], text.data(), text.size())));
+        CHECK(text == "first\n");
+        ::close(ends[0]);
+        line.note("second");
+        line.update(example(), 1.0);
+        line.finish();
+        CHECK(std::ferror(stream.get()) == 0);
+        CHECK(std::fflush(stream.get()) == 0);
+    }
+    {
+        // A full disk is not passed over in silence: whoever ends the program can see it.
+        file const stream(std::fopen("/dev/full", "w"), &std::fclose);
+        progress_line line(stream.get());
+        line.note("text");
+        CHECK(std::ferror(stream.get()) != 0);
+    }
+    std::signal(SIGPIPE, before);
 }
 
 TEST_CASE("speed is that of the last ten seconds and does not count what was done before a resume") {

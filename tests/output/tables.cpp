@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "output/metrics_table.hpp"
 
+#include "crc32c_by_bits.hpp"
 #include "scratch_folder.hpp"
 #include "support/catch.hpp"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,6 +127,49 @@ TEST_CASE("rows and files that do not fit are refused") {
     CHECK(test::contains(test::message_of([&] { (void)read_csv(path); }), "line 2: \"\" is not a number"));
     CHECK(test::contains(test::message_of([&] { metrics_table(folder / "none" / "x"); }),
                          (folder / "none" / "x").string() + ": No such file or directory"));
+}
+
+TEST_CASE("what a table holds is known again by its rows and their checksum") {
+    test::scratch_folder const folder;
+    auto const path = folder / "metrics.csv";
+    CHECK(measure_csv(path, 9).fingerprint() == "0 rows, checksum 00000000");
+    CHECK(folder.files() == 0);
+    write_rows(path, 4);
+    std::string const text = "update,loss\n1,0.5\n2,1\n3,1.5\n";
+    std::string const three = fmt::format("3 rows, checksum {:08x}", test::crc32c_by_bits(text));
+    CHECK(measure_csv(path, 3).fingerprint() == three);
+    CHECK(measure_csv(path, 3).size == text.size());
+    CHECK(metrics_table::resume(path, 3).extent().fingerprint() == three);
+    {
+        auto table = metrics_table::resume(path, 2);
+        table.append(row(3, 1.5));
+        CHECK(table.extent().fingerprint() == three);
+    }
+    test::spit(path, "update,loss\n1,0.5\n3,1.5\n");
+    CHECK(measure_csv(path, 3).rows == 2);
+    test::spit(path, "update,loss\n1,0.5\n2,7\n3,1.5\n");
+    CHECK(measure_csv(path, 3).rows == 3);
+    CHECK(measure_csv(path, 3).fingerprint() != three);
+}
+
+TEST_CASE("a table that no row can follow is refused and left as it is") {
+    test::scratch_folder const folder;
+    auto const path = folder / "metrics.csv";
+    std::string const dos = "update,loss\r\n1,0.5\r\n2,1\r\n";
+    test::spit(path, dos);
+    for (auto const& message : {test::message_of([&] { (void)measure_csv(path, 1); }),
+                                test::message_of([&] { (void)metrics_table::resume(path, 1); })})
+        CHECK(test::contains(message, path.string() + ", line 1: it ends with a carriage return"));
+    CHECK(test::slurp(path) == dos);
+    CHECK(test::contains(test::message_of(
+                             [&] { metrics_table::require_columns({.header = "update,reward"}, row(1, 1), path); }),
+                         "the row has the columns update,loss, but the file has update,reward"));
+    CHECK(test::message_of([&] { metrics_table::require_columns({}, row(1, 1), path); }).empty());
+
+    auto const pipe = folder / "pipe.csv";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK(test::contains(test::message_of([&] { metrics_table table(pipe); }), pipe.string()));
+    CHECK(test::contains(test::message_of([&] { (void)metrics_table::resume(pipe, 1); }), "not a regular file"));
 }
 
 TEST_CASE("a row that does not fit on the disk leaves no half of itself") {

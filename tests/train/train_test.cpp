@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-train as its user meets it: what it says, what it leaves, and that stopping it changes nothing.
-#include "train/output/metrics_table.hpp"
+#include "output/event_files.hpp"
+#include "runs.hpp"
 
 #include <gmac/deploy/policy_file.hpp>
-#include <gmac/storage/checkpoint.hpp>
-
-#include "support/catch.hpp"
-#include "support/program.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -27,65 +19,7 @@
 #include <variant>
 #include <vector>
 
-namespace {
-
-namespace fs = std::filesystem;
-
-/// A folder that is gone at the end of the test.
-struct scratch {
-    fs::path path;
-    scratch() {
-        std::string name = (fs::temp_directory_path() / "gmac-train-XXXXXX").string();
-        path = ::mkdtemp(name.data());
-    }
-    ~scratch() { fs::remove_all(path); }
-    [[nodiscard]] std::string operator/(std::string const& name) const { return (path / name).string(); }
-};
-
-gmac::testing::program_outcome train(std::string const& arguments) {
-    return gmac::testing::run_program(fmt::format("'{}' {} 2>&1", GMAC_TRAIN, arguments));
-}
-
-/// Starts gmac-train, sends the signal after a while, and returns how it ended.
-int train_until(std::vector<std::string> arguments, int signal, std::chrono::milliseconds patience) {
-    pid_t const child = ::fork();
-    if (child == 0) {
-        std::vector<char*> words{const_cast<char*>(GMAC_TRAIN)};
-        for (std::string& argument : arguments)
-            words.push_back(argument.data());
-        words.push_back(nullptr);
-        if (std::freopen("/dev/null", "w", stdout) && std::freopen("/dev/null", "w", stderr))
-            ::execv(GMAC_TRAIN, words.data());
-        ::_exit(127);
-    }
-    std::this_thread::sleep_for(patience);
-    ::kill(child, signal);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return status;
-}
-
-/// The stored state without the strings, of which the seconds differ.
-gmac::snapshot state_of(fs::path const& folder) {
-    return gmac::read_checkpoint(folder / "checkpoint.safetensors").state;
-}
-
-/// All columns but the times.
-std::vector<std::vector<double>> numbers_of(fs::path const& folder) {
-    auto const table = gmac::examples::train::read_csv(folder / "metrics.csv");
-    std::vector<std::vector<double>> columns;
-    for (std::size_t i = 0; i < table.columns.size(); ++i)
-        if (!table.columns[i].ends_with("seconds") && table.columns[i] != "frames_per_second") {
-            columns.push_back(table.values[i]);
-            for (double& value : columns.back())
-                value = value == value ? value : -1e300; // NaN before the first episode equals itself here
-        }
-    return columns;
-}
-
-std::string const quiet = " --no-pictures --evaluation-episodes 0 ";
-
-} // namespace
+using namespace gmac::testing;
 
 TEST_CASE("what is wrong is said, with what would be right") {
     scratch folder;
@@ -201,7 +135,7 @@ TEST_CASE("a run leaves its files, and is replaced only on demand") {
     CHECK(again.says("holds a finished run"));
     CHECK(again.says("--overwrite"));
     CHECK(train(run + " --overwrite" + quiet).status == 0);
-    auto const done = train(fmt::format("--resume {}", folder / "run"));
+    auto const done = train(fmt::format("--resume {}{}", folder / "run", quiet));
     CHECK(done.status == 1);
     CHECK(done.says("has done its 2048 frames"));
     auto const other = train(fmt::format("--resume {} --frames 4096 --epochs 3", folder / "run"));
@@ -301,40 +235,46 @@ namespace {
 void check_interruptions(std::string const& what, int signal) {
     scratch folder;
     REQUIRE(train(fmt::format("{} --threads 1 --out {}{}", what, folder / "whole", quiet)).status == 0);
-    std::vector<std::string> words;
-    std::istringstream text(
-        fmt::format("{} --threads 2 --checkpoint-seconds 0 --out {}{}", what, folder / "cut", quiet));
-    for (std::string word; text >> word;)
-        words.push_back(word);
+    std::string words = fmt::format("{} --threads 2 --checkpoint-seconds 0 --keep-checkpoints 5 --out {}{}", what,
+                                    folder / "cut", quiet);
     std::mt19937 random(7);
     std::size_t stops = 0;
     for (bool finished = false; !finished;) {
         REQUIRE(stops < 200);
         // Longer each time: on a busy machine an update may take as long as the first waits.
         auto const patience = std::chrono::milliseconds(60 + random() % 300 + 20 * stops);
-        int const status = train_until(words, signal, patience);
-        finished = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        running_train run(words + " > /dev/null 2>&1");
+        std::this_thread::sleep_for(patience);
+        int const status = run.end(signal);
+        finished = status == 0;
         if (finished)
             break;
         ++stops;
-        if (signal == SIGKILL) {
-            REQUIRE(WIFSIGNALED(status));
-        } else {
-            bool const graceful = WIFEXITED(status) && WEXITSTATUS(status) == 128 + signal;
-            bool const before_the_handler = WIFSIGNALED(status) && WTERMSIG(status) == signal;
-            REQUIRE((graceful || before_the_handler));
-        }
+        REQUIRE(status == 128 + signal); // by its own will, or before it listened
         if (fs::exists(folder.path / "cut" / "checkpoint.safetensors")) {
             CHECK(state_of(folder.path / "cut").tensors().size() > 10); // it loads, whatever moment it was
-            words = {"--resume",      folder / "cut",          "--threads", "2", "--checkpoint-seconds", "0",
-                     "--no-pictures", "--evaluation-episodes", "0"};
+            words = fmt::format("--resume {} --threads 2 --checkpoint-seconds 0 {}", folder / "cut", quiet);
         } else {
-            words.push_back("--overwrite");
+            words += " --overwrite";
         }
     }
     CHECK(stops > 0);
     CHECK(state_of(folder.path / "whole") == state_of(folder.path / "cut"));
     CHECK(numbers_of(folder.path / "whole") == numbers_of(folder.path / "cut"));
+    // None of the kept checkpoints fell between a kill and a resume, which was not told of them.
+    auto const files = files_in(folder.path / "cut");
+    CHECK(std::ranges::count_if(files, [](auto const& file) { return file.first.starts_with("checkpoint-"); }) == 5);
+    for (auto const& [name, content] : files)
+        if (name.starts_with("checkpoint-"))
+            CHECK(frames_in(folder.path / "cut", name) == std::stoull(name.substr(name.find('-') + 1)));
+    // TensorBoard shows each update once, in either of its ways to read.
+    auto const events = test::events_of(folder.path / "cut");
+    std::vector<std::int64_t> steps;
+    auto const table = gmac::examples::train::read_csv(folder.path / "cut" / "metrics.csv");
+    for (double const frames : table.column("frames"))
+        steps.push_back(static_cast<std::int64_t>(frames));
+    CHECK(test::by_session_starts(events).at("update/value_loss") == steps);
+    CHECK(test::by_preemption(events).at("update/value_loss") == steps);
 }
 
 } // namespace

@@ -57,11 +57,11 @@ std::unique_ptr<atari_player::batch> atari_experiment::make_batch(std::size_t co
     return std::make_unique<basic_clipped_rewards<std::uint8_t>>(std::move(games));
 }
 
-std::vector<finished_episode> atari_experiment::evaluate(std::size_t episodes) {
+std::vector<finished_episode> atari_experiment::evaluate(std::size_t episodes, std::function<bool()> stop) {
     auto rules = rules_;
     rules.episodic_life = false;
-    auto const games = games_(rules, episodes, settings_.seed + 1'000'000);
-    return agent_->evaluate(*games);
+    stoppable<std::uint8_t> games(games_(rules, episodes, settings_.seed + 1'000'000), std::move(stop));
+    return agent_->evaluate(games);
 }
 
 std::vector<value_panel> atari_experiment::value_panels() {

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -31,7 +32,7 @@ public:
     [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
     void save_policy(std::filesystem::path const& file) const override { agent_->save_policy(file); }
     /// Whole games, with the rewards as they are.
-    [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes) override;
+    [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) override;
     /// In clipped rewards, since it is these that the agent expects. A long game is not played to its end.
     [[nodiscard]] std::vector<value_panel> value_panels() override;
 

@@ -18,7 +18,6 @@
 #include <optional>
 #include <ranges>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -44,7 +43,7 @@ void add_choice(CLI::App& app, choice& chosen) {
                    fmt::format("named settings instead of those of --env: {}", fmt::join(preset_names(), ", ")))
         ->group("What to train");
     app.add_option("--resume", chosen.resume,
-                   "goes on with the run in this folder, bit for bit; --frames may be raised")
+                   "goes on with the run in this folder, bit for bit, or does what it lacks; --frames may be raised")
         ->group("What to train");
     app.set_config("--config", "", "a file with one NAME = VALUE a line, names as on this page without the dashes")
         ->group("What to train");
@@ -131,7 +130,6 @@ command_line parse(int argc, char const* const* argv) {
     else
         asked.settings = default_settings(chosen.environment.empty() ? "bullet/hopper" : chosen.environment,
                                           chosen.algorithm.empty() ? "gmac" : chosen.algorithm);
-    asked.threads = std::max(1u, std::thread::hardware_concurrency());
 
     CLI::App app(
         "gmac-train trains an actor-critic agent with a distributional value.\n"
@@ -155,13 +153,11 @@ command_line parse(int argc, char const* const* argv) {
         ->group("Run");
     app.add_option("--keep-checkpoints", asked.keep_checkpoints,
                    "keeps as many checkpoints evenly over the run, besides the latest")
-        ->capture_default_str()
+        ->default_str("0")
         ->check(refuse_negative)
         ->group("Run");
-    // An Atari game may take half an hour of play, and the paper counts the last games of the training.
-    asked.evaluation_episodes = is_atari(asked.settings.environment) ? 0 : 20;
     app.add_option("--evaluation-episodes", asked.evaluation_episodes, "played at the end with the most likely actions")
-        ->capture_default_str()
+        ->default_str(is_atari(asked.settings.environment) ? "0" : "20")
         ->check(refuse_negative)
         ->group("Run");
     bool no_pictures = false;
@@ -177,6 +173,8 @@ command_line parse(int argc, char const* const* argv) {
         return {std::nullopt, app.exit(end)};
     }
     asked.pictures = !no_pictures;
+    require(asked.checkpoint_seconds >= 0.0, "--checkpoint-seconds is {}, but must be at least 0",
+            asked.checkpoint_seconds);
 
     if (!chosen.resume.empty()) {
         require(

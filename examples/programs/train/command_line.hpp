@@ -3,11 +3,13 @@
 
 #include "settings.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace gmac::examples::train {
 
@@ -18,11 +20,11 @@ struct request {
     std::filesystem::path resume;
     std::optional<std::uint64_t> frames; ///< given on the command line, for a resumed run
     std::string rom;                     ///< the same
-    std::size_t threads = 1;
+    std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
     bool overwrite = false;
     double checkpoint_seconds = 60.0;
-    std::size_t keep_checkpoints = 0; ///< evenly over the run, beside the latest
-    std::size_t evaluation_episodes = 20;
+    std::optional<std::size_t> keep_checkpoints{};    ///< evenly over the run, beside the latest; as before, or none
+    std::optional<std::size_t> evaluation_episodes{}; ///< by default 20, but none of Atari games
     bool pictures = true;
 };
 

@@ -6,6 +6,8 @@
 
 #include <gmac/environment/normalized.hpp>
 
+#include <utility>
+
 namespace gmac::examples::train {
 
 namespace {
@@ -26,9 +28,9 @@ public:
     [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
     void save_policy(std::filesystem::path const& file) const override { agent_->save_policy(file, worlds_); }
 
-    [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes) override {
-        auto played =
-            worlds_.evaluation(make_environments(settings_.environment, episodes, settings_.seed + 1'000'000, tasks_));
+    [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) override {
+        auto worlds = make_environments(settings_.environment, episodes, settings_.seed + 1'000'000, tasks_);
+        auto played = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(worlds), std::move(stop)));
         return agent_->evaluate(played);
     }
 

@@ -3,6 +3,7 @@
 
 #include "output/value_densities.hpp"
 #include "settings.hpp"
+#include "stoppable.hpp"
 #include "trainer.hpp"
 
 #include <gmac/core/executor.hpp>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,8 +27,9 @@ public:
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
     /// Writes what a program needs that acts and does not train.
     virtual void save_policy(std::filesystem::path const& file) const = 0;
-    /// As many episodes with the most likely actions, in rewards as the environment gives them.
-    [[nodiscard]] virtual std::vector<finished_episode> evaluate(std::size_t episodes) = 0;
+    /// As many episodes with the most likely actions, in rewards as the environment gives them. `stop` is asked before
+    /// each step; if it says so, evaluation_stopped is thrown.
+    [[nodiscard]] virtual std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) = 0;
     /// A few states of one episode with the most likely actions: what the agent expects of them, and what they brought.
     [[nodiscard]] virtual std::vector<value_panel> value_panels() = 0;
 };

@@ -3,25 +3,61 @@
 
 #include "evaluate/statistics.hpp"
 #include "output/learning_curve.hpp"
-#include "output/stop_signal.hpp"
+#include "output/shell_word.hpp"
 #include "output/value_densities.hpp"
-#include "stored_run.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <csignal>
+#include <cmath>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace gmac::examples::train {
 
 namespace {
 
-/// Says that changes of config.json since it was written do nothing.
-void tell_of_edits(request const& asked, nlohmann::json const& stored, nlohmann::json const& file) {
+/// Finds a parameter that is not a finite number.
+class finite_parameters final : public archive {
+public:
+    explicit finite_parameters(std::string where) : where_(std::move(where)) {}
+    [[nodiscard]] bool loading() const noexcept override { return false; }
+    void array(std::string const& name, element_type type, std::span<std::size_t const> shape, void* data) override {
+        if (type != element_type::f32 || !name.starts_with("parameters."))
+            return;
+        std::size_t size = 1;
+        for (std::size_t const extent : shape)
+            size *= extent;
+        for (float const value : std::span(static_cast<float const*>(data), size))
+            require(std::isfinite(value), "{}: {} has the value {}, but all must be finite", where_, name, value);
+    }
+    void bytes(std::string const&, std::vector<std::byte>&) override {}
+
+private:
+    std::string where_;
+};
+
+/// A row of metrics.csv, whose first column is the key.
+[[nodiscard]] metrics_row row_of(update_report const& update, double seconds) {
+    metrics_row row{{"frames", static_cast<double>(update.frames)}, {"seconds", seconds}};
+    update.describe([&](std::string_view name, double value) {
+        if (name != "frames" && name != "seconds")
+            row.emplace_back(name, value);
+    });
+    return row;
+}
+
+[[nodiscard]] metrics_row row_of(timed_episode const& ended) {
+    return {{"frames", static_cast<double>(ended.frames)},
+            {"return", ended.episode.reward_sum},
+            {"length", static_cast<double>(ended.episode.length)}};
+}
+
+/// The names of what was changed in config.json since it was written, which does nothing.
+[[nodiscard]] std::vector<std::string> edits(request const& asked, nlohmann::json const& stored,
+                                             nlohmann::json const& file) {
     std::vector<std::string> names;
     for (auto const& change : nlohmann::json::diff(stored, file)) {
         std::string const name = change.at("path").get<std::string>().erase(0, 1);
@@ -29,56 +65,189 @@ void tell_of_edits(request const& asked, nlohmann::json const& stored, nlohmann:
         if (!given)
             names.push_back(name);
     }
-    if (!names.empty())
-        fmt::print("{} differs from the checkpoint in {}: the run goes on with the checkpoint's settings\n",
-                   (asked.resume / "config.json").string(), fmt::join(names, ", "));
+    return names;
 }
 
-/// A resumed run has the settings that its checkpoint holds, with more frames if they were asked for.
-request with_settings(request asked) {
-    if (asked.resume.empty())
-        return asked;
-    auto const file = asked.resume / "checkpoint.safetensors";
-    // The folder is looked at first: its errors are the clearer ones.
-    auto const edited = run_folder::resume(asked.resume).read_config();
-    checkpoint const stored = read_checkpoint(file);
-    asked.settings = settings_of(stored, file);
-    tell_of_edits(asked, nlohmann::json::parse(stored.metadata.at("settings")), edited);
-    if (asked.frames)
-        asked.settings.frames = *asked.frames;
-    if (!asked.rom.empty())
-        asked.settings.rom = std::filesystem::absolute(asked.rom).string();
-    return asked;
+/// Of the update that begins after so many frames.
+[[nodiscard]] double rate_at(settings const& settings, std::uint64_t frames) {
+    // The last rollout may have passed the end.
+    double const progress =
+        static_cast<double>(std::min(frames, settings.frames)) / static_cast<double>(settings.frames);
+    return settings.agent.learning_rate * (1.0 - progress);
+}
+
+[[nodiscard]] run_folder folder_of(request const& asked) {
+    return asked.resume.empty() ? run_folder::create(asked.out, asked.overwrite) : run_folder::resume(asked.resume);
 }
 
 } // namespace
 
-session::session(request asked)
-    : asked_(with_settings(std::move(asked))),
-      folder_(asked_.resume.empty() ? run_folder::create(asked_.out, asked_.overwrite)
-                                    : run_folder::resume(asked_.resume)),
-      tasks_(asked_.threads),
-      experiment_(make_experiment(asked_.settings, tasks_)) {
-    if (asked_.resume.empty())
-        folder_.write_config(to_json(asked_.settings));
-    else
-        load();
+session::session(request asked) : asked_(std::move(asked)), folder_(folder_of(asked_)), tasks_(asked_.threads) {
+    std::optional<checkpoint> stored;
+    if (resumed()) {
+        stored = read_checkpoint(folder_.checkpoint());
+        take_settings(*stored);
+    }
+    experiment_ = make_experiment(asked_.settings, tasks_);
+    if (resumed())
+        load(*stored);
+    finite_parameters finite(resumed() ? folder_.checkpoint().string() : "the new network");
+    experiment_->persist(finite);
+
+    std::size_t const cores = std::max(1u, std::thread::hardware_concurrency());
+    if (asked_.threads > cores)
+        notes_.push_back(fmt::format("{} threads share {} cores, which is no faster", asked_.threads, cores));
+    if (asked_.threads > asked_.settings.environments)
+        notes_.push_back(fmt::format("{} threads for {} environments: the others only help to learn", asked_.threads,
+                                     asked_.settings.environments));
+}
+
+/// A resumed run has the settings that its checkpoint holds, with more frames if they were asked for.
+void session::take_settings(checkpoint const& stored) {
+    auto const config = folder_.read_config();
+    auto const notes = checkpoint_notes::of(stored, folder_.checkpoint());
+    auto& settings = asked_.settings = notes.settings;
+    if (auto const names = edits(asked_, nlohmann::json::parse(stored.metadata.at("settings")), config); !names.empty())
+        notes_.push_back(
+            fmt::format("{} differs from the checkpoint in {}: the run goes on with the checkpoint's settings",
+                        folder_.config().string(), fmt::join(names, ", ")));
+    if (asked_.frames)
+        settings.frames = *asked_.frames;
+    if (!asked_.rom.empty())
+        settings.rom = std::filesystem::absolute(asked_.rom).string();
+    if (!asked_.keep_checkpoints)
+        asked_.keep_checkpoints = notes.keep_checkpoints;
+    seconds_before_ = notes.seconds;
+}
+
+void session::load(checkpoint const& stored) {
+    std::filesystem::path const file = folder_.checkpoint();
+    load_checkpoint(stored, "checkpoint " + file.string(), [this](archive& state) { experiment_->persist(state); });
+    frames_before_ = experiment_->frames();
+    auto const notes = checkpoint_notes::of(stored, file);
+    bool const was_trained = frames_before_ >= notes.settings.frames;
+    require(!trained() || (was_trained && lacks_something()),
+            "the run in {} has done its {} frames: to train on, ask for more by --frames", folder_.path().string(),
+            frames_before_);
+    auto& settings = asked_.settings;
+    if (trained())
+        settings.frames = notes.settings.frames;
+    survey_tables(notes);
+    if (trained())
+        notes_.push_back(fmt::format("all {} frames are done: what else the run lacks follows", frames_before_));
+    else if (settings.agent.schedule == rate_schedule::linear && settings.frames != notes.settings.frames)
+        notes_.push_back(fmt::format(
+            "with {} frames instead of {} the learning rate jumps from {:.3g} to {:.3g}, from where it falls to zero",
+            settings.frames, notes.settings.frames, rate_at(notes.settings, frames_before_),
+            rate_at(settings, frames_before_)));
+}
+
+/// Tells of rows that are not those which the checkpoint has seen. Throws gmac::error if no row can follow them.
+void session::survey_tables(checkpoint_notes const& stored) {
+    auto const survey = [this](std::filesystem::path const& file, std::string const& seen, metrics_row const& row) {
+        csv_extent const extent = measure_csv(file, static_cast<double>(frames_before_));
+        metrics_table::require_columns(extent, row, file);
+        if (seen.empty() || extent.fingerprint() == seen)
+            return;
+        if (!std::filesystem::exists(file))
+            notes_.push_back(fmt::format("{} is gone: it had {} when the checkpoint was written", file.string(), seen));
+        else
+            notes_.push_back(
+                fmt::format("{} was changed: up to frame {} it has {}, but had {} when the checkpoint was written",
+                            file.string(), frames_before_, extent.fingerprint(), seen));
+    };
+    survey(folder_.metrics(), stored.metrics, row_of(update_report(), 0.0));
+    survey(folder_.episodes(), stored.episodes, row_of(timed_episode()));
 }
 
 double session::seconds() const {
     return seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-void session::load() {
-    auto const metadata =
-        load_checkpoint(folder_.checkpoint(), [this](archive& state) { experiment_->persist(state); });
-    if (auto const found = metadata.find("seconds"); found != metadata.end())
-        seconds_before_ = std::stod(found->second);
-    require(experiment_->frames() < asked_.settings.frames,
-            "the run in {} has done its {} frames: to train on, ask for more by --frames", folder_.path().string(),
-            experiment_->frames());
-    folder_.reopen();
-    folder_.write_config(to_json(asked_.settings));
+std::size_t session::evaluation_episodes() const {
+    // An Atari game may take half an hour of play, and the paper counts the last games of the training.
+    return asked_.evaluation_episodes.value_or(is_atari(asked_.settings.environment) ? 0 : 20);
+}
+
+int session::run() {
+    stop_signal const stop;
+    auto const& settings = asked_.settings;
+    progress_.note(
+        fmt::format("{} on {}, seed {}: {} parameters, {} environments x {} steps, {} threads\nwriting to {}",
+                    settings.algorithm, settings.environment, settings.seed, experiment_->parameter_count(),
+                    settings.environments, settings.agent.steps, asked_.threads, folder_.path().string()));
+    for (std::string const& note : notes_)
+        progress_.note(note);
+    start_ = std::chrono::steady_clock::now();
+    if (trained() && !folder_.finished())
+        begin_writing(); // which takes away what may have come after the checkpoint
+    if (resumed() && is_kept(frames_before_) && !std::filesystem::exists(folder_.kept_checkpoint(frames_before_)))
+        save_to(folder_.kept_checkpoint(frames_before_));
+    if (trained())
+        return finish(stop);
+    progress_.start(frames_before_, seconds());
+    experiment_->train({.frames = settings.frames,
+                        .on_update = [this](update_report const& update) { record(update); },
+                        .stop = [&stop] { return stop.requested(); }});
+    progress_.finish();
+    save();
+    if (!trained())
+        return stopped(stop, fmt::format("after {} frames; go on", experiment_->frames()));
+    return finish(stop);
+}
+
+void session::begin_writing() {
+    if (resumed()) {
+        auto const last = static_cast<double>(frames_before_);
+        folder_.reopen();
+        folder_.write_config(to_json(asked_.settings));
+        metrics_ = metrics_table::resume(folder_.metrics(), last);
+        episodes_ = metrics_table::resume(folder_.episodes(), last);
+        tensorboard_.emplace(folder_.path(), static_cast<std::int64_t>(frames_before_) + 1);
+    } else {
+        folder_.begin(to_json(asked_.settings));
+        metrics_.emplace(folder_.metrics());
+        episodes_.emplace(folder_.episodes());
+        tensorboard_.emplace(folder_.path());
+    }
+}
+
+void session::record(update_report const& update) {
+    bool const first = !metrics_;
+    if (first)
+        begin_writing();
+    metrics_row const row = row_of(update, seconds());
+    std::vector<std::pair<std::string, double>> scalars;
+    for (auto const& [name, value] : row) {
+        bool const of_episodes = name.ends_with("_return") || name.ends_with("_length") || name == "episodes";
+        if (name != "frames" && name != "seconds" && value == value)
+            scalars.emplace_back(fmt::format("{}/{}", of_episodes ? "episodes" : "update", name), value);
+    }
+    metrics_->append(row);
+    for (timed_episode const& ended : update.finished)
+        episodes_->append(row_of(ended));
+    tensorboard_->append(static_cast<std::int64_t>(update.frames), scalars);
+    progress_.update({.frames = update.frames,
+                      .total_frames = asked_.settings.frames,
+                      .mean_return = update.mean_return,
+                      .losses = {{"value loss", update.value_loss}, {"entropy", update.entropy}},
+                      .status = status(update)},
+                     seconds());
+    // Kept first: a run that is killed here comes back to it.
+    if (is_kept(update.frames))
+        save_to(folder_.kept_checkpoint(update.frames));
+    if (first || seconds() - saved_at_ >= asked_.checkpoint_seconds)
+        save();
+}
+
+/// Kept are the checkpoints of the updates that complete an n-th of the run.
+bool session::is_kept(std::uint64_t frames) const {
+    __extension__ using wide = unsigned __int128; // or a product may be too large
+    auto const& settings = asked_.settings;
+    auto const parts = [&](std::uint64_t done) {
+        return wide(std::min(done, settings.frames)) * asked_.keep_checkpoints.value_or(0) / settings.frames;
+    };
+    return parts(frames) > parts(frames - settings.environments * settings.agent.steps);
 }
 
 void session::save() {
@@ -90,78 +259,12 @@ void session::save() {
 }
 
 void session::save_to(std::filesystem::path const& file) {
-    save_checkpoint(file, {{"settings", to_json(asked_.settings).dump()}, {"seconds", fmt::format("{}", seconds())}},
-                    [this](archive& state) { experiment_->persist(state); });
-}
-
-/// Kept are the checkpoints of the updates that complete an n-th of the run.
-void session::keep(update_report const& update) {
-    auto const parts = [&](std::uint64_t frames) {
-        return std::min(frames, asked_.settings.frames) * asked_.keep_checkpoints / asked_.settings.frames;
-    };
-    if (parts(update.frames) > parts(update.frames - asked_.settings.environments * asked_.settings.agent.steps))
-        save_to(folder_.kept_checkpoint(update.frames));
-}
-
-int session::run() {
-    auto const& settings = asked_.settings;
-    fmt::print("{} on {}, seed {}: {} parameters, {} environments x {} steps, {} threads\nwriting to {}\n",
-               settings.algorithm, settings.environment, settings.seed, experiment_->parameter_count(),
-               settings.environments, settings.agent.steps, asked_.threads, folder_.path().string());
-    std::fflush(stdout);
-    auto const begun = static_cast<double>(experiment_->frames());
-    if (experiment_->frames() > 0) {
-        metrics_ = metrics_table::resume(folder_.metrics(), begun);
-        episodes_ = metrics_table::resume(folder_.episodes(), begun);
-        tensorboard_.emplace(folder_.path(), static_cast<std::int64_t>(begun) + 1);
-    } else {
-        metrics_.emplace(folder_.metrics());
-        episodes_.emplace(folder_.episodes());
-        tensorboard_.emplace(folder_.path());
-    }
-    stop_signal stop;
-    start_ = std::chrono::steady_clock::now();
-    progress_.start(experiment_->frames(), seconds());
-    experiment_->train({.frames = settings.frames,
-                        .on_update = [this](update_report const& update) { record(update); },
-                        .stop = [&stop] { return stop.requested(); }});
-    progress_.finish();
-    save();
-    if (stop.requested() && experiment_->frames() < settings.frames) {
-        fmt::print("stopped by {} after {} frames; go on with:  gmac-train --resume {}\n", stop.name(),
-                   experiment_->frames(), folder_.path().string());
-        return 128 + (std::string_view(stop.name()) == "SIGINT" ? SIGINT : SIGTERM);
-    }
-    finish();
-    return 0;
-}
-
-void session::record(update_report const& update) {
-    metrics_row row{{"frames", static_cast<double>(update.frames)}, {"seconds", seconds()}};
-    std::vector<std::pair<std::string, double>> scalars;
-    update.describe([&](std::string_view name, double value) {
-        if (name == "frames" || name == "seconds")
-            return;
-        row.emplace_back(name, value);
-        bool const of_episodes = name.ends_with("_return") || name.ends_with("_length") || name == "episodes";
-        if (value == value)
-            scalars.emplace_back(fmt::format("{}/{}", of_episodes ? "episodes" : "update", name), value);
-    });
-    metrics_->append(row);
-    for (auto const& [frames, episode] : update.finished)
-        episodes_->append({{"frames", static_cast<double>(frames)},
-                           {"return", episode.reward_sum},
-                           {"length", static_cast<double>(episode.length)}});
-    tensorboard_->append(static_cast<std::int64_t>(update.frames), scalars);
-    progress_.update({.frames = update.frames,
-                      .total_frames = asked_.settings.frames,
-                      .mean_return = update.mean_return,
-                      .losses = {{"value loss", update.value_loss}, {"entropy", update.entropy}},
-                      .status = status(update)},
-                     seconds());
-    if (seconds() - saved_at_ >= asked_.checkpoint_seconds)
-        save();
-    keep(update);
+    checkpoint_notes const notes{.settings = asked_.settings,
+                                 .seconds = seconds(),
+                                 .keep_checkpoints = asked_.keep_checkpoints.value_or(0),
+                                 .metrics = metrics_ ? metrics_->extent().fingerprint() : std::string(),
+                                 .episodes = episodes_ ? episodes_->extent().fingerprint() : std::string()};
+    save_checkpoint(file, notes.metadata(), [this](archive& state) { experiment_->persist(state); });
 }
 
 /// Hopper earns about 1,010 by standing still for a whole episode, so only more than 1,500 is hopping.
@@ -173,20 +276,64 @@ std::string session::status(update_report const& update) const {
     return update.mean_length > 600.0 && update.mean_return < 1100.0 ? "standing" : "learning";
 }
 
-void session::finish() {
-    nlohmann::ordered_json summary{{"frames", experiment_->frames()}, {"seconds", seconds()}};
-    if (asked_.evaluation_episodes > 0)
-        summary["evaluation"] = evaluate();
-    folder_.finish(summary);
-    bool const drawn = asked_.pictures && draw();
-    fmt::print("metrics{} in {}\n", drawn ? ", checkpoint and pictures are" : " and checkpoint are",
-               folder_.path().string());
+/// Of a run that is trained.
+bool session::lacks_something() const {
+    return !folder_.finished() || !std::filesystem::exists(folder_.policy()) ||
+           (evaluation_episodes() > 0 && !folder_.read_summary().contains("evaluation")) ||
+           (asked_.pictures && !folder_.has_pictures());
 }
 
-nlohmann::ordered_json session::evaluate() {
+/// What a run has that was finished before stays as it is.
+int session::finish(stop_signal const& stop) {
+    bool const before = folder_.finished();
+    nlohmann::ordered_json summary{{"frames", experiment_->frames()}, {"seconds", seconds()}};
+    if (before)
+        summary = folder_.read_summary();
+    if (!before || !std::filesystem::exists(folder_.policy()))
+        experiment_->save_policy(folder_.policy());
+    if (evaluation_episodes() > 0 && !summary.contains("evaluation")) {
+        try {
+            summary["evaluation"] = evaluate(stop);
+        } catch (evaluation_stopped const&) {
+            return stopped(stop, "during the evaluation; all frames are done; finish");
+        }
+    }
+    folder_.finish(summary);
+    bool const draws = asked_.pictures && !(before && folder_.has_pictures());
+    bool const drawn = draws && draw();
+    if (draws && !drawn && stop.requested())
+        return stopped(stop, "before the pictures were drawn; draw them");
+    progress_.note(fmt::format("metrics{} in {}", drawn ? ", checkpoint and pictures are" : " and checkpoint are",
+                               folder_.path().string()));
+    return 0;
+}
+
+int session::stopped(stop_signal const& stop, std::string_view when) {
+    progress_.note(fmt::format("stopped by {} {} with:  {}", stop.name(), when, resume_command()));
+    return 128 + stop.number();
+}
+
+/// With what was asked for this time and is no setting of the run.
+std::string session::resume_command() const {
+    std::string line = "gmac-train --resume " + shell_word(folder_.path().string());
+    if (asked_.threads != request().threads)
+        line += fmt::format(" --threads {}", asked_.threads);
+    if (asked_.checkpoint_seconds != request().checkpoint_seconds)
+        line += fmt::format(" --checkpoint-seconds {}", asked_.checkpoint_seconds);
+    if (asked_.keep_checkpoints.value_or(0) > 0)
+        line += fmt::format(" --keep-checkpoints {}", *asked_.keep_checkpoints);
+    if (asked_.evaluation_episodes)
+        line += fmt::format(" --evaluation-episodes {}", *asked_.evaluation_episodes);
+    if (!asked_.pictures)
+        line += " --no-pictures";
+    return line;
+}
+
+nlohmann::ordered_json session::evaluate(stop_signal const& stop) {
     auto const& settings = asked_.settings;
     std::vector<double> returns;
-    for (finished_episode const& one : experiment_->evaluate(asked_.evaluation_episodes))
+    for (finished_episode const& one :
+         experiment_->evaluate(evaluation_episodes(), [&stop] { return stop.requested(); }))
         returns.push_back(one.reward_sum);
     std::vector<double> sorted = returns;
     std::ranges::sort(sorted);
@@ -195,8 +342,9 @@ nlohmann::ordered_json session::evaluate() {
     std::string verdict;
     if (settings.environment == "bullet/hopper")
         verdict = average > 1500.0 ? ": it hops" : ": it does not hop (standing still earns about 1,010)";
-    fmt::print("evaluation over {} episodes: mean return {:.1f}, median {:.1f}, from {:.1f} to {:.1f}{}\n",
-               returns.size(), average, median, sorted.front(), sorted.back(), verdict);
+    progress_.note(
+        fmt::format("evaluation over {} episodes: mean return {:.1f}, median {:.1f}, from {:.1f} to {:.1f}{}",
+                    returns.size(), average, median, sorted.front(), sorted.back(), verdict));
     return {{"episodes", returns.size()}, {"mean", average}, {"median", median}, {"returns", returns}};
 }
 
@@ -209,7 +357,7 @@ bool session::draw() {
         return true;
     } catch (error const& problem) {
         // The run is done and on the disk: a missing gnuplot takes nothing away from it.
-        fmt::print("no pictures: {}\n", problem.what());
+        progress_.note(fmt::format("no pictures: {}", problem.what()));
         return false;
     }
 }

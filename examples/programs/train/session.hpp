@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "checkpoint_notes.hpp"
 #include "command_line.hpp"
 #include "experiment.hpp"
 #include "output/metrics_table.hpp"
 #include "output/progress_line.hpp"
 #include "output/run_folder.hpp"
+#include "output/stop_signal.hpp"
 #include "output/tensorboard_writer.hpp"
 
 #include <gmac/core/tbb_executor.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,40 +22,51 @@
 
 namespace gmac::examples::train {
 
-/// One run of gmac-train: environments, agent and the folder that it writes.
+/// One run of gmac-train: environments, agent and the folder that it writes. The folder is as it was until the first
+/// update is done, with which everything has been tried that may fail.
 class session {
 public:
     /// A new run, or the one in asked.resume. Throws gmac::error.
     explicit session(request asked);
 
-    /// Trains to the end or to a signal; then evaluates, draws and says what was written. Returns the exit code: 0, or
-    /// 128 and the signal's number after SIGINT or SIGTERM.
+    /// Trains to the end or to a signal; then evaluates, draws and says what was written. Does what is missing of a run
+    /// that is trained. Returns the exit code: 0, or 128 and the signal's number after SIGINT, SIGTERM or SIGHUP.
     int run();
 
 private:
-    void load();
+    [[nodiscard]] bool resumed() const noexcept { return !asked_.resume.empty(); }
+    void take_settings(checkpoint const& stored);
+    void load(checkpoint const& stored);
+    void survey_tables(checkpoint_notes const& stored);
+    [[nodiscard]] bool trained() const { return experiment_->frames() >= asked_.settings.frames; }
+    void begin_writing();
     void save();
     void save_to(std::filesystem::path const& file);
-    void keep(update_report const& update);
-    void train();
+    [[nodiscard]] bool is_kept(std::uint64_t frames) const;
     void record(update_report const& update);
     [[nodiscard]] std::string status(update_report const& update) const;
-    void finish();
-    [[nodiscard]] nlohmann::ordered_json evaluate();
+    [[nodiscard]] bool lacks_something() const;
+    int finish(stop_signal const& stop);
+    [[nodiscard]] nlohmann::ordered_json evaluate(stop_signal const& stop);
     bool draw();
     void draw_learning_curve(std::string const& title);
     void draw_value_densities(std::string const& title);
+    int stopped(stop_signal const& stop, std::string_view when);
+    [[nodiscard]] std::string resume_command() const;
     [[nodiscard]] double seconds() const;
+    [[nodiscard]] std::size_t evaluation_episodes() const;
 
     request asked_;
     run_folder folder_;
     tbb_executor tasks_;
     std::unique_ptr<experiment> experiment_;
+    std::vector<std::string> notes_;  ///< to be told first
+    std::uint64_t frames_before_ = 0; ///< of training before this process
+    double seconds_before_ = 0.0;     ///< the same
     std::optional<metrics_table> metrics_, episodes_;
     std::optional<tensorboard_writer> tensorboard_;
     progress_line progress_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-    double seconds_before_ = 0.0; ///< of training before this process
     double saved_at_ = 0.0;
 };
 

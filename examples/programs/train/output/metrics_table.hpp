@@ -15,6 +15,7 @@
 #include <charconv>
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -98,6 +99,43 @@ void for_each_line(std::string_view text, Visit&& visit) {
     return table;
 }
 
+/// What a CSV file holds up to some row.
+struct csv_extent {
+    std::string header{};
+    std::size_t size = 0; ///< bytes, up to the end of the last whole row
+    std::size_t rows = 0;
+    crc32c sum{}; ///< of these bytes
+
+    /// Tells whether rows were removed or changed.
+    [[nodiscard]] std::string fingerprint() const { return fmt::format("{} rows, checksum {:08x}", rows, sum.value()); }
+};
+
+/// The rows of a file whose key, in the first column, is at most `last`; nothing if there is no such file. Throws
+/// gmac::error that names the line which is none of metrics_table; the file is left as it is.
+[[nodiscard]] inline csv_extent measure_csv(std::filesystem::path const& path, double last) {
+    csv_extent extent;
+    if (std::error_code missing; !std::filesystem::exists(path, missing))
+        return extent;
+    auto const bytes = gmac::read_file(path);
+    std::string_view const text(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    detail::for_each_line(text, [&](std::size_t number, std::string_view line, std::size_t end) {
+        gmac::require(!line.ends_with('\r'),
+                      "{}, line {}: it ends with a carriage return, so another program wrote it: give it back its line "
+                      "ends, or move the file away to begin a new one",
+                      path.string(), number);
+        if (number == 1)
+            extent.header = line;
+        else if (detail::parse_cell(detail::split(line).front(), number, path) > last)
+            return false;
+        else
+            ++extent.rows;
+        extent.size = end;
+        return true;
+    });
+    extent.sum.add(std::span(bytes).first(extent.size));
+    return extent;
+}
+
 /// A CSV file that grows by one whole row at a time. The first row given makes the header; its first column is the key,
 /// which never falls. Numbers are written such that they read back as they were; what is not a number is `nan`.
 class metrics_table {
@@ -108,22 +146,10 @@ public:
     /// Goes on with a file: rows whose key is above `last`, and a last row that was cut off, are removed, so that no
     /// row comes twice. Starts a new file if there is none.
     [[nodiscard]] static metrics_table resume(std::filesystem::path path, double last) {
+        csv_extent const extent = measure_csv(path, last);
         metrics_table table(std::move(path), 0);
-        auto const bytes = gmac::read_file(table.path_);
-        std::string_view const text(reinterpret_cast<char const*>(bytes.data()), bytes.size());
-        detail::for_each_line(text, [&](std::size_t number, std::string_view line, std::size_t end) {
-            if (number == 1) {
-                table.header_ = line;
-            } else {
-                double const key = detail::parse_cell(detail::split(line).front(), number, table.path_);
-                if (key > last)
-                    return false;
-                ++table.rows_;
-            }
-            table.size_ = end;
-            return true;
-        });
-        if (::ftruncate(table.file_.get(), static_cast<::off_t>(table.size_)) != 0)
+        table.extent_ = extent;
+        if (::ftruncate(table.file_.get(), static_cast<::off_t>(extent.size)) != 0)
             table.give_up("cut", errno);
         return table;
     }
@@ -131,30 +157,31 @@ public:
     /// Writes one row. Throws gmac::error if the names are not those of the header, or if the file cannot be written;
     /// it then ends with the row before.
     void append(metrics_row const& row) {
-        std::string header;
+        std::string const header = header_of(row, path_);
         std::string line;
-        for (auto const& [name, value] : row) {
-            gmac::require(!name.empty() && name.find_first_of(",\"\n\r") == std::string::npos,
-                          "{}: the column name \"{}\" is empty or has a comma, a quote or a line end", path_.string(),
-                          name);
-            (header += header.empty() ? "" : ",") += name;
+        for (auto const& [name, value] : row)
             (line += line.empty() ? "" : ",") += format(value);
-        }
-        gmac::require(!row.empty(), "{}: a row must have at least one column", path_.string());
-        bool const first = header_.empty();
-        gmac::require(first || header == header_, "{}: the row has the columns {}, but the file has {}", path_.string(),
-                      header, header_);
+        require_columns(extent_, row, path_);
+        bool const first = extent_.header.empty();
         std::string const text = first ? header + '\n' + line + '\n' : line + '\n';
         // One call, so a kill leaves whole rows, and whoever reads the file meanwhile sees them.
         if (int const problem = gmac::detail::write_all(file_.get(), std::as_bytes(std::span(text))); problem != 0) {
             // The old end must come back, or the next row would follow half of this one.
-            if (::ftruncate(file_.get(), static_cast<::off_t>(size_)) != 0)
+            if (::ftruncate(file_.get(), static_cast<::off_t>(extent_.size)) != 0)
                 give_up("write and cut", problem);
             give_up("write", problem);
         }
-        header_ = header;
-        size_ += text.size();
-        ++rows_;
+        extent_.header = header;
+        extent_.size += text.size();
+        ++extent_.rows;
+        extent_.sum.add(std::as_bytes(std::span(text)));
+    }
+
+    /// Throws gmac::error unless such rows can follow what the file at `path` holds.
+    static void require_columns(csv_extent const& extent, metrics_row const& row, std::filesystem::path const& path) {
+        std::string const header = header_of(row, path);
+        gmac::require(extent.header.empty() || header == extent.header,
+                      "{}: the row has the columns {}, but the file has {}", path.string(), header, extent.header);
     }
 
     /// Waits until the rows are on the disk: before a checkpoint, so that a crash of the machine loses none that the
@@ -164,15 +191,32 @@ public:
             give_up("sync", errno);
     }
 
-    [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
+    [[nodiscard]] std::size_t rows() const noexcept { return extent_.rows; }
+    [[nodiscard]] csv_extent const& extent() const noexcept { return extent_; }
     [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
 
 private:
     metrics_table(std::filesystem::path path, int flags)
         : path_(std::move(path)),
-          file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666)) {
+          file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | flags, 0666)) {
+        // Without O_NONBLOCK a pipe without a reader would be waited for.
         if (!file_.open())
             give_up("open", errno);
+        struct stat status {};
+        gmac::require(::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode), "{} is not a regular file",
+                      path_.string());
+    }
+
+    [[nodiscard]] static std::string header_of(metrics_row const& row, std::filesystem::path const& path) {
+        gmac::require(!row.empty(), "{}: a row must have at least one column", path.string());
+        std::string header;
+        for (auto const& [name, value] : row) {
+            gmac::require(!name.empty() && name.find_first_of(",\"\n\r") == std::string::npos,
+                          "{}: the column name \"{}\" is empty or has a comma, a quote or a line end", path.string(),
+                          name);
+            (header += header.empty() ? "" : ",") += name;
+        }
+        return header;
     }
 
     [[nodiscard]] static std::string format(double value) {
@@ -184,9 +228,7 @@ private:
 
     std::filesystem::path path_;
     gmac::detail::descriptor file_;
-    std::string header_;
-    std::size_t size_ = 0; // bytes, up to the end of the last whole row
-    std::size_t rows_ = 0;
+    csv_extent extent_;
 };
 
 } // namespace gmac::examples::train

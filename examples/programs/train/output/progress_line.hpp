@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/storage/files.hpp>
+
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -153,12 +157,10 @@ public:
 
     /// A line of text that stays, above the progress line.
     void note(std::string_view text) {
-        if (terminal_ && drawn_)
-            std::fputs("\r\x1b[K", stream_);
-        fmt::print(stream_, "{}\n", text);
-        if (terminal_ && drawn_)
+        bool const below = terminal_ && drawn_;
+        write(fmt::format("{}{}\n", below ? "\r\x1b[K" : "", text));
+        if (below)
             draw();
-        std::fflush(stream_);
     }
 
     /// Draws the last state, if that is still to be done, and ends the line.
@@ -166,8 +168,7 @@ public:
         if (pending_)
             draw();
         if (terminal_ && drawn_)
-            std::fputc('\n', stream_);
-        std::fflush(stream_);
+            write("\n");
         pending_ = false;
         drawn_ = false;
     }
@@ -199,13 +200,20 @@ private:
                                 : static_cast<double>(latest_.total_frames - latest_.frames) / speed;
         auto const line = format_progress(latest_, speed, left, width());
         // The new line goes over the old one, and only then is the rest erased: so it does not flicker.
-        if (terminal_)
-            fmt::print(stream_, "\r{}\x1b[K", line);
-        else
-            fmt::print(stream_, "{}\n", line);
-        std::fflush(stream_);
+        write(terminal_ ? fmt::format("\r{}\x1b[K", line) : line + '\n');
         drawn_ = true;
         pending_ = false;
+    }
+    /// Nothing is thrown if it fails. Whoever reads a pipe may go, as `head` does: from then on the stream leads nowhere.
+    /// Other failures are still to be seen in the stream.
+    void write(std::string_view text) {
+        bool const written =
+            std::fwrite(text.data(), 1, text.size(), stream_) == text.size() && std::fflush(stream_) == 0;
+        if (written || errno != EPIPE)
+            return;
+        gmac::detail::descriptor const nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        if (nowhere.open() && ::dup2(nowhere.get(), ::fileno(stream_)) >= 0)
+            std::clearerr(stream_);
     }
 
     std::FILE* stream_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "shell_word.hpp"
+
 #include <gmac/core/error.hpp>
 #include <gmac/storage/files.hpp>
 
@@ -23,11 +25,12 @@
 namespace gmac::examples::train {
 
 /// The folder of one training run. A run is there if it has a config.json, and finished if it has a summary.json. While
-/// this object lives, no other process can use the folder as a run.
+/// this object lives, no other process can use the folder as a run. It is this folder that is meant wherever it is moved
+/// to, and not another one that takes its old place.
 class run_folder {
 public:
     /// Makes the folder, or takes an empty one. Refuses one that holds a run, unless `overwrite`, and one that holds
-    /// other files in any case. With `overwrite` the run's own files are removed, and nothing else.
+    /// other files in any case. What is in it stays until `begin`.
     /// Throws gmac::error that names the folder and says what to do.
     [[nodiscard]] static run_folder create(std::filesystem::path path, bool overwrite = false) {
         std::error_code problem;
@@ -41,8 +44,6 @@ public:
         gmac::require(folder.started() || folder.holds_nothing(),
                       "{} is not empty and not the folder of a run: choose another folder with --out",
                       folder.path_.string());
-        if (folder.started())
-            folder.remove_run();
         return folder;
     }
 
@@ -61,30 +62,64 @@ public:
         return folder;
     }
 
-    [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
-    [[nodiscard]] std::filesystem::path config() const { return path_ / "config.json"; }
-    [[nodiscard]] std::filesystem::path summary() const { return path_ / "summary.json"; }
-    [[nodiscard]] std::filesystem::path metrics() const { return path_ / "metrics.csv"; }
-    [[nodiscard]] std::filesystem::path episodes() const { return path_ / "episodes.csv"; }
-    [[nodiscard]] std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
+    /// Where the folder is now. Throws gmac::error if it is gone.
+    [[nodiscard]] std::filesystem::path const& path() const {
+        if (!gmac::detail::is_at(lock_.get(), path_)) {
+            std::error_code unknown;
+            auto const now = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", lock_.get()), unknown);
+            gmac::require(!unknown && gmac::detail::is_at(lock_.get(), now),
+                          "the folder {} was removed or moved away while the run wrote into it", path_.string());
+            path_ = now;
+        }
+        return path_;
+    }
+    [[nodiscard]] std::filesystem::path config() const { return path() / "config.json"; }
+    [[nodiscard]] std::filesystem::path summary() const { return path() / "summary.json"; }
+    [[nodiscard]] std::filesystem::path metrics() const { return path() / "metrics.csv"; }
+    [[nodiscard]] std::filesystem::path episodes() const { return path() / "episodes.csv"; }
+    [[nodiscard]] std::filesystem::path checkpoint() const { return path() / "checkpoint.safetensors"; }
     /// The policy of the checkpoint by itself, for gmac::load_policy.
-    [[nodiscard]] std::filesystem::path policy() const { return path_ / "policy.safetensors"; }
+    [[nodiscard]] std::filesystem::path policy() const { return path() / "policy.safetensors"; }
     /// The checkpoint kept after so many frames; by name they are in their order.
     [[nodiscard]] std::filesystem::path kept_checkpoint(std::uint64_t frames) const {
-        return path_ / fmt::format("checkpoint-{:012}.safetensors", frames);
+        return path() / fmt::format("checkpoint-{:012}.safetensors", frames);
     }
     // Pictures, without their endings: each is written as .png and as .svg.
-    [[nodiscard]] std::filesystem::path learning_curve() const { return path_ / "learning_curve"; }
-    [[nodiscard]] std::filesystem::path value_densities() const { return path_ / "value_densities"; }
+    [[nodiscard]] std::filesystem::path learning_curve() const { return path() / "learning_curve"; }
+    [[nodiscard]] std::filesystem::path value_densities() const { return path() / "value_densities"; }
 
     [[nodiscard]] bool started() const { return std::filesystem::exists(config()); }
     [[nodiscard]] bool finished() const { return std::filesystem::exists(summary()); }
 
+    /// Whether all the pictures are there, and none is older than the checkpoint.
+    [[nodiscard]] bool has_pictures() const {
+        std::error_code none;
+        auto const trained = std::filesystem::last_write_time(checkpoint(), none);
+        for (auto const& stem : {learning_curve(), value_densities()})
+            for (char const* const ending : {".png", ".svg"}) {
+                auto const drawn = std::filesystem::last_write_time(stem.string() + ending, none);
+                if (none || drawn < trained)
+                    return false;
+            }
+        return true;
+    }
+
+    /// Begins a new run: removes the files of the one that is there, and nothing else.
+    void begin(nlohmann::ordered_json const& values) const {
+        remove_run();
+        write_config(values);
+    }
     void write_config(nlohmann::ordered_json const& values) const { write_json(config(), values); }
     [[nodiscard]] nlohmann::ordered_json read_config() const { return read_json(config()); }
 
     /// Marks the run as finished; `values` says how it ended.
     void finish(nlohmann::ordered_json const& values) const { write_json(summary(), values); }
+    /// What was given to `finish`.
+    [[nodiscard]] nlohmann::ordered_json read_summary() const {
+        auto values = read_json(summary());
+        gmac::require(values.is_object(), "{} is not a JSON object", summary().string());
+        return values;
+    }
     /// A finished run that goes on is not finished any more.
     void reopen() const {
         std::error_code problem;
@@ -110,9 +145,9 @@ private:
                        path_.string());
         if (std::filesystem::exists(checkpoint()))
             gmac::fail(
-                "{0} holds a run that is not finished: go on with it by --resume {0}, or replace it with "
+                "{} holds a run that is not finished: go on with it by --resume {}, or replace it with "
                 "--overwrite",
-                path_.string());
+                path_.string(), shell_word(path_.string()));
         gmac::fail("{} holds a run that was stopped before its first checkpoint: replace it with --overwrite",
                    path_.string());
     }
@@ -125,13 +160,12 @@ private:
         return true;
     }
 
-    /// The config goes last: a run half removed is still seen as one.
+    /// The config stays, to be replaced: a run half removed is still seen as one.
     void remove_run() const {
         std::vector<std::filesystem::path> files;
-        for (auto const& file : std::filesystem::directory_iterator(path_))
+        for (auto const& file : std::filesystem::directory_iterator(path()))
             if (std::string const name = file.path().filename().string(); file.is_regular_file() && is_ours(name))
                 files.push_back(file.path());
-        files.push_back(config());
         for (auto const& file : files) {
             std::error_code problem;
             std::filesystem::remove(file, problem);
@@ -162,7 +196,7 @@ private:
         return values;
     }
 
-    std::filesystem::path path_;
+    std::filesystem::path mutable path_; // where the folder was when that was last asked
     gmac::detail::descriptor lock_;
 };
 
