@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <span>
+#include <string>
 
 namespace {
 
@@ -61,6 +63,7 @@ TEST_CASE("gmac-play says what is wrong and fails", "[bullet][play]") {
     spit(folder / "two", "0,0\n");
     spit(folder / "rows", "0,0,0\n0,0,0\n");
     spit(folder / "words", "0,zero,0\n");
+    std::filesystem::create_symlink("/dev/full", folder / "full");
     auto const with = [&](char const* env, char const* joints, char const* actions, char const* trace) {
         return play(folder,
                     fmt::format("--env {} --joints '{}' --actions '{}' --trace '{}'", env, (folder / joints).string(),
@@ -76,12 +79,19 @@ TEST_CASE("gmac-play says what is wrong and fails", "[bullet][play]") {
              mistake{"bullet/hopper", "two", "three", "out", "line 1: it has 2 numbers, but must have 3"},
              mistake{"bullet/hopper", "rows", "three", "out", "2 rows, but must have one"},
              mistake{"bullet/hopper", "three", "words", "out", "column 2: \"zero\" is not a number"},
-             mistake{"bullet/hopper", "three", "three", "no/folder/out", "cannot be written"},
+             mistake{"bullet/hopper", "three", "three", "no/folder/out", "No such file or directory"},
+             mistake{"bullet/hopper", "three", "three", "full", "full: No space left on device"},
          }) {
         outcome const failed = with(m.env, m.joints, m.actions, m.trace);
         CHECK(failed.status != 0);
         CHECK(test::contains(failed.said, m.message));
     }
+    CHECK(std::filesystem::is_symlink(folder / "full"));
+    outcome const lengthy = with("bullet/hopper", "three", "three", std::string(20'000, 'x').c_str());
+    CHECK(lengthy.said.size() < 1100);
+    CHECK(lengthy.said.find("File name too long") != std::string::npos);
+    CHECK(with(std::string(20'000, 'x').c_str(), "three", "three", "out").said.size() < 1100);
+    CHECK(play(folder, "--env bullet/hopper --" + std::string(20'000, 'x')).said.size() < 1100);
     CHECK(play(folder, "--env bullet/hopper").status != 0);
     CHECK(with("bullet/hopper", "three", "rows", "out").status == 0);
 }

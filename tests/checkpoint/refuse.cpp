@@ -4,6 +4,8 @@
 #include "samples.hpp"
 #include "support/catch.hpp"
 
+#include <gmac/storage/json.hpp>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,6 +17,13 @@ std::string sample_file() {
     test::sample_state state;
     gmac::save_checkpoint(folder / "x", {{"config", "text"}}, state.visit());
     return test::slurp(folder / "x");
+}
+
+/// The bytes before the tensors.
+std::size_t head_of(std::string_view file) {
+    std::uint64_t length = 0;
+    std::memcpy(&length, file.data(), sizeof length);
+    return 8 + static_cast<std::size_t>(length);
 }
 
 std::string refusal(std::string_view file) {
@@ -66,6 +75,9 @@ TEST_CASE("a foreign file is called one") {
                          "\"format\" in its metadata is \"pt\", but must be \"gmac\""));
     CHECK(test::contains(refusal(test::file_of("{not json}", "")), "not JSON from byte"));
     CHECK(test::contains(refusal(test::file_of("{} {}", "")), "not JSON from byte"));
+    for (std::string const& after : {std::string("\0", 1), std::string("\0 {}", 4), std::string("\0[[[", 4)})
+        CHECK(test::contains(refusal(test::file_of(test::gmac_header("") + after, "")), "it has a byte of zero"));
+    CHECK(test::contains(refusal(test::file_of(test::gmac_header("") + "\xef\xbb\xbf", "")), "not JSON from byte"));
 }
 
 TEST_CASE("a newer checkpoint is refused by its version, whatever else it holds") {
@@ -172,6 +184,49 @@ TEST_CASE("a refused file is left as it was") {
     CHECK(test::slurp(path) == file);
     CHECK(std::filesystem::last_write_time(path) == time);
     CHECK(folder.files() == 1);
+}
+
+TEST_CASE("of a file that is none only the beginning is read, however large it is") {
+    test::scratch_folder const folder;
+    auto const path = folder / "large";
+    std::uintmax_t const size = std::uintmax_t(1) << 40; // all but the beginning is a hole
+    auto const read = [&](std::string_view start) {
+        test::spit(path, start);
+        std::filesystem::resize_file(path, size);
+        return test::message_of([&] { (void)gmac::read_checkpoint(path); });
+    };
+    CHECK(test::contains(read(""), "does not begin with {"));
+    CHECK(test::contains(read(test::file_of("{}", "")), "is missing, but must be \"gmac\""));
+    auto const whole = sample_file();
+    CHECK(test::contains(read(whole), fmt::format("there are {} bytes of tensors", size - head_of(whole))));
+    CHECK(test::message_of([&] { (void)gmac::read_json(path); }) ==
+          fmt::format("cannot read {}: it has {} bytes, but may have 64000000 at most", path.string(), size));
+}
+
+TEST_CASE("JSON is taken whole, and not too deep") {
+    auto const refused = [](std::string const& text) {
+        return test::message_of([&] { (void)gmac::parse_json(text, "text"); });
+    };
+    auto const nested = [](std::size_t depth, std::string const& open, std::string const& close) {
+        std::string text;
+        for (std::size_t i = 0; i < depth; ++i)
+            text += open;
+        text += "1";
+        for (std::size_t i = 0; i < depth; ++i)
+            text += close;
+        return text;
+    };
+    std::string const deep = "text has more than 64 arrays and objects within each other";
+    CHECK(refused(nested(64, "[", "]")).empty());
+    CHECK(refused(nested(65, "[", "]")) == deep);
+    CHECK(refused(nested(64, R"({"a]}\"[":)", "}")).empty());
+    CHECK(refused(nested(65, R"({"a]}\"[":)", "}")) == deep);
+    CHECK(refused(std::string(1'000'000, '[')) == deep);
+    CHECK(refused("[" + std::string(1000, ' ') + R"(["]]]]","[[[[[[[[[[[\\"],[],[],[],{}])").empty());
+    CHECK(gmac::parse_json(R"({"a": [1, "[\"["]})", "text").at("a").at(1) == "[\"[");
+    for (std::string const& text : {std::string(), std::string("{} {}"), std::string("{}]"), std::string("{}\0", 3),
+                                    std::string("{}\0{}", 5), std::string("\"\xff\""), std::string("1e999")})
+        CHECK(refused(text) == "text is not JSON");
 }
 
 TEST_CASE("what cannot be read is named") {

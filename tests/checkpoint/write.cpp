@@ -120,6 +120,94 @@ TEST_CASE("a folder that cannot be written is a clear error") {
     }));
 }
 
+TEST_CASE("what is no regular file is written into, and stays what it is") {
+    struct stat before {};
+    struct stat after {};
+    REQUIRE(::stat("/dev/null", &before) == 0);
+    gmac::replace_file("/dev/null", "text");
+    REQUIRE(::stat("/dev/null", &after) == 0);
+    CHECK(S_ISCHR(after.st_mode));
+    CHECK(after.st_ino == before.st_ino);
+    CHECK_FALSE(std::filesystem::exists("/dev/null.partial"));
+    CHECK(test::message_of([] { gmac::replace_file("/dev/full", "text"); }) ==
+          "cannot write /dev/full: No space left on device");
+
+    test::scratch_folder const folder;
+    auto const pipe = folder / "pipe";
+    auto const link = folder / "link";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    std::filesystem::create_symlink("pipe", link);
+    for (auto const& path : {pipe, link}) {
+        std::string read;
+        std::thread reader([&] { read = test::slurp(pipe); });
+        std::string const text(300'000, 'x'); // more than a pipe holds
+        gmac::replace_file(path, text);
+        reader.join();
+        CHECK(read == text);
+    }
+    CHECK(std::filesystem::is_fifo(pipe));
+    CHECK(std::filesystem::is_symlink(link));
+    CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a descriptor is written into where it is, after what was printed before") {
+    test::scratch_folder const folder;
+    auto const path = folder / "output";
+    for (std::string const name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+        CHECK(in_child([&] {
+            if (std::freopen(path.c_str(), "w", stdout) == nullptr)
+                return false;
+            std::printf("before, ");
+            gmac::replace_file(name, "between, ");
+            std::printf("after");
+            return std::fflush(stdout) == 0;
+        }));
+        CHECK(test::slurp(path) == "before, between, after");
+    }
+    CHECK(folder.files() == 1);
+}
+
+TEST_CASE("symbolic links stay, and the file at their end is replaced") {
+    test::scratch_folder const folder;
+    std::vector<double> numbers(10, 3.0);
+    std::filesystem::create_directories(folder / "far/away");
+    std::filesystem::create_directory(folder / "near");
+    std::filesystem::create_symlink("../near/second", folder / "far/first");
+    std::filesystem::create_symlink(folder / "far/away/file", folder / "near/second");
+    for (int round = 0; round < 2; ++round) { // at first there is no file at their end
+        CHECK(save(folder / "far/first", numbers).empty());
+        CHECK(std::filesystem::read_symlink(folder / "far/first") == "../near/second");
+        CHECK(std::filesystem::read_symlink(folder / "near/second") == folder / "far/away/file");
+        CHECK_FALSE(std::filesystem::is_symlink(folder / "far/away/file"));
+        CHECK(gmac::read_checkpoint(folder / "far/first").state.bytes() == numbers.size() * sizeof(double));
+        numbers.assign(20, 4.0);
+    }
+    auto const old = test::slurp(folder / "far/away/file");
+    gmac::detail::partial_file const other(folder / "far/away/file");
+    CHECK(test::contains(save(folder / "far/first", numbers), "another writer is at it now")); // one file, one lock
+    CHECK(test::slurp(folder / "far/away/file") == old);
+
+    std::filesystem::create_symlink("loop", folder / "loop");
+    CHECK(save(folder / "loop", numbers) ==
+          "cannot write " + (folder / "loop").string() + ": Too many levels of symbolic links");
+    std::filesystem::create_symlink("none/file", folder / "lost");
+    CHECK(test::contains(save(folder / "lost", numbers), (folder / "none/file").string()));
+    CHECK(std::filesystem::is_symlink(folder / "lost"));
+}
+
+TEST_CASE("a pipe in the place of the partial file is not waited for") {
+    test::scratch_folder const folder;
+    std::vector<double> numbers(10);
+    auto const pipe = folder / "x.partial";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK(test::contains(save(folder / "x", numbers), pipe.string() + ": it is not a regular file"));
+    gmac::detail::descriptor const reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    REQUIRE(reader.open());
+    CHECK(test::contains(save(folder / "x", numbers), pipe.string() + ": it is not a regular file"));
+    CHECK(std::filesystem::is_fifo(pipe));
+    CHECK(folder.files() == 1);
+}
+
 TEST_CASE("a link in the place of the partial file is not followed") {
     test::scratch_folder const folder;
     std::vector<double> numbers(10);

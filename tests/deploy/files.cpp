@@ -9,6 +9,7 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <limits>
 
 using namespace gmac;
 using namespace gmac::test;
@@ -71,6 +72,76 @@ TEST_CASE("What is saved is what is loaded", "[deploy]") {
     CHECK(message_after([](checkpoint&) {}) == "no error");
 }
 
+TEST_CASE("Whatever a policy may be is loaded as it was saved", "[deploy]") {
+    using limits = std::numeric_limits<double>;
+    scratch_folder folder;
+    auto const file = folder.path / "policy.safetensors";
+    for (double const extreme : {limits::denorm_min(), limits::min(), 0.1, 1.0 / 3.0, 1e22, limits::max()})
+        for (bool const clipped_at_infinity : {false, true}) {
+            CAPTURE(extreme, clipped_at_infinity);
+            actors::diagonal_gaussian const actor{.deviations = actors::deviation_model::state_independent,
+                                                  .initial_deviation = extreme,
+                                                  .floor = extreme};
+            double const clip = clipped_at_infinity ? limits::infinity() : extreme;
+            deployed_policy<> policy(nn::mlp<backends::simd<float>>({3, 1}),
+                                     {actor, box::uniform(2, -HUGE_VALF, HUGE_VALF), clip});
+            std::ranges::fill(policy.parameters(), -std::numeric_limits<float>::denorm_min());
+            std::ranges::fill(policy.observation_means(), extreme);
+            std::ranges::fill(policy.observation_scales(), -extreme);
+            save_policy(file, policy);
+            auto const loaded = load_policy(file);
+            CHECK(std::ranges::equal(loaded.parameters(), policy.parameters()));
+            CHECK(loaded.description().observation_clip == clip);
+            auto const& read = std::get<actors::diagonal_gaussian>(loaded.description().actor);
+            CHECK(read.initial_deviation == extreme);
+            CHECK(read.floor == extreme);
+            CHECK(read.deviations == actor.deviations);
+            auto const& bounds = std::get<box>(loaded.action_space());
+            CHECK(bounds.low == std::vector(2, -HUGE_VALF));
+            CHECK(bounds.high == std::vector(2, HUGE_VALF));
+        }
+    for (auto const function : {nn::activation::none, nn::activation::tanh, nn::activation::relu})
+        for (bool const last : {false, true})
+            for (std::vector<std::size_t> const& widths : {std::vector<std::size_t>{1, 1}, {2, 3, 4}}) {
+                deployed_policy<> policy(nn::mlp<backends::simd<float>>(widths,
+                                                                        {.function = function, .activate_last = last}),
+                                         {actors::categorical{}, discrete{1000}});
+                random_stream random(1);
+                for (float& parameter : policy.parameters())
+                    parameter = random.normal<float>();
+                save_policy(file, policy);
+                auto const loaded = load_policy(file);
+                CHECK(std::ranges::equal(loaded.parameters(), policy.parameters()));
+                CHECK(std::get<discrete>(loaded.action_space()).count == 1000);
+                std::vector<float> const observation(widths.front(), 0.7f);
+                float action = -1.0f, wanted = -2.0f;
+                auto own = policy.make_memory(), other = loaded.make_memory();
+                policy.act(observation, {&wanted, 1}, own);
+                loaded.act(observation, {&action, 1}, other);
+                CHECK(action == wanted);
+            }
+}
+
+TEST_CASE("What could not be loaded is not saved, and the old file stays", "[deploy]") {
+    scratch_folder folder;
+    auto const file = folder.path / "policy.safetensors";
+    save_policy(file, some_policy());
+    auto const old = read_file(file);
+    auto const message = [&](deployed_policy<> const& policy) {
+        return message_of([&] {
+            save_policy(file, policy);
+            return 0;
+        });
+    };
+    auto policy = some_policy();
+    policy.parameters()[3] = HUGE_VALF;
+    CHECK(message(policy) == "policy " + file.string() + ": parameter 3 is inf, but must be finite");
+    policy = some_policy();
+    policy.observation_scales()[1] = std::nan("");
+    CHECK(message(policy) == "policy " + file.string() + ": observation scale 1 is nan, but must be finite");
+    CHECK(read_file(file) == old);
+}
+
 TEST_CASE("A file that was cut short or changed is refused", "[deploy]") {
     scratch_folder folder;
     auto const file = folder.path / "policy.safetensors";
@@ -105,7 +176,14 @@ TEST_CASE("A checkpoint of a run is no policy", "[deploy]") {
 
 TEST_CASE("A description that makes no sense is refused", "[deploy]") {
     CHECK(message_after([](checkpoint& file) { file.metadata["policy"] = "{"; }) ==
+          "the description of the policy is not JSON");
+    CHECK(message_after([](checkpoint& file) { file.metadata["policy"] = "[]"; }) ==
           "the description of the policy is not a JSON object");
+    CHECK(message_after([](checkpoint& file) { file.metadata["policy"] += std::string("\0{}", 3); }) ==
+          "the description of the policy is not JSON");
+    CHECK(message_after([](checkpoint& file) {
+              file.metadata["policy"] = std::string(100'000, '[') + std::string(100'000, ']');
+          }) == "the description of the policy has more than 64 arrays and objects within each other");
     CHECK(message_after([](checkpoint& file) { file.metadata["policy"] = "{\"trunk\": 3}"; }) ==
           "the description of the policy has no /trunk/kind");
     CHECK(message_with("/trunk/kind", 7) == "/trunk/kind is not a string");
@@ -132,7 +210,19 @@ TEST_CASE("A description that makes no sense is refused", "[deploy]") {
           std::string::npos);
     CHECK(message_with("/actor/kind", "categorical").find("the action space is a box, but must be discrete") !=
           std::string::npos);
-    CHECK(message_with("/action_size", 0) == "the policy has 0 action elements, but must have 1 to 16777216");
+    CHECK(message_with("/action_size", 0) == "the policy has 0 action elements, but must have at least 1");
+    for (char const* const place : {"/action_size", "/actions"}) { // no memory is taken for them
+        std::string const what = std::string(place) == "/actions" ? "actions" : "action elements";
+        for (std::string const count : {"1000", "16777216", "18446744073709551615"}) {
+            auto const message = message_after([&](checkpoint& file) {
+                auto json = nlohmann::json::parse(file.metadata.at("policy"));
+                json.erase("action_size");
+                json[nlohmann::json::json_pointer(place)] = std::stoull(count);
+                file.metadata["policy"] = json.dump();
+            });
+            CHECK(message == "a policy with " + count + " " + what + " has more numbers than the file");
+        }
+    }
     CHECK(message_with("/action_size", 3).find("action.low is F32 [2] but must be F32 [3]") != std::string::npos);
     CHECK(message_with("/observation_clip", -1.0).find("observation_clip is -1, but must be positive") !=
           std::string::npos);

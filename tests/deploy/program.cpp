@@ -12,6 +12,17 @@
 using namespace gmac;
 using namespace gmac::test;
 
+namespace {
+
+/// Observations of two numbers, a line each.
+void write_lines(std::string const& path, std::vector<float> const& numbers) {
+    std::ofstream file(path);
+    for (std::size_t i = 0; i < numbers.size(); i += 2)
+        file << fmt::format("{} {}\n", numbers[i], numbers[i + 1]);
+}
+
+} // namespace
+
 TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
     trained<real_agent, gmac::testing::continuous_line> const subject;
     scratch_folder folder;
@@ -19,7 +30,7 @@ TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
     auto const input = (folder.path / "observations.txt").string();
     save_policy(file, deploy(subject.agent, subject.normalized));
     std::vector<float> const raw = raw_observations(10), seen = normalised(raw, subject.normalized);
-    std::ofstream(input) << fmt::format("{}", fmt::join(raw, "\n"));
+    write_lines(input, raw);
 
     auto const result = act(fmt::format("{} <{}", file, input));
     INFO(result.text);
@@ -34,18 +45,59 @@ TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
     }
     CHECK((words >> std::ws).eof());
 
-    std::ofstream(input) << "0.5 0.5 0.5";
-    CHECK(act(fmt::format("{} <{}", file, input)).status == 1);
-    CHECK(act(fmt::format("{} <{}", file, input))
-              .text.ends_with("gmac-act: observation 1 has 1 numbers, but must have 2\n"));
-    std::ofstream(input) << "0.5 left";
-    auto const word = act(fmt::format("{} <{}", file, input));
-    CHECK(word.status == 1);
-    CHECK(word.text == "gmac-act: element 1 of observation 0 is not a finite number\n");
     auto const option = act("--help");
     CHECK(option.status == 1);
     CHECK(option.text.find("usage: gmac-act") != std::string::npos);
     auto const missing = act(fmt::format("{}.missing <{}", file, input));
     CHECK(missing.status == 1);
     CHECK(missing.text.find("cannot read " + file + ".missing") != std::string::npos);
+}
+
+TEST_CASE("gmac-act takes one observation a line, to the last token", "[deploy]") {
+    deployed_policy<> policy(nn::mlp<backends::simd<float>>({2, 1}),
+                             {actors::diagonal_gaussian{}, box::uniform(1, -HUGE_VALF, HUGE_VALF)});
+    policy.parameters()[0] = 1.0f; // the action is the first number, and nothing of the second
+    policy.parameters()[3] = 1.0f;
+    scratch_folder folder;
+    auto const file = (folder.path / "policy.safetensors").string();
+    auto const input = (folder.path / "observations.txt").string();
+    save_policy(file, policy);
+    auto const after = [&](std::string const& text) {
+        std::ofstream(input, std::ios::binary) << text;
+        return act(fmt::format("{} <{}", file, input));
+    };
+    for (std::string const text : {"0.5 1\n-3 2\n", "0.5 1\n-3 2", "\t0.5  1 \r\n -3\t2\r\n"}) {
+        auto const result = after(text);
+        CHECK(result.status == 0);
+        CHECK(result.text == "0.5\n-3\n");
+    }
+    CHECK(after("").text.empty());
+    CHECK(after("1e-60 -1e-400\n").text == "0\n"); // closer to zero than a float can be
+    CHECK(after("3.4028235e38 1").text == "3.4028235e+38\n");
+
+    for (auto const& [text, line, found] :
+         {std::tuple("1 2\n3 4 5\n", 2, "3"), std::tuple("1 2 3 4\n", 1, "4"), std::tuple("1\n2\n", 1, "1"),
+          std::tuple("1 2\n\n3 4\n", 2, "0"), std::tuple("1 2\n3", 2, "1"), std::tuple(" ", 1, "0")}) {
+        auto const result = after(text);
+        CHECK(result.status == 1);
+        CHECK(result.text.ends_with(
+            fmt::format("gmac-act: line {} has {} numbers, but an observation has 2\n", line, found)));
+    }
+    for (std::string const word : {"left", "1e39", "-1e999", "nan", "inf", "0x10", "1,5", "1.5f", "--1", "1e", "."}) {
+        for (std::string const end : {"", "\n"}) {
+            auto const result = after("1 2\n3 " + word + end);
+            CHECK(result.status == 1);
+            CHECK(result.text == fmt::format("1\ngmac-act: line 2, number 2: \"{}\" is not a finite number\n", word));
+        }
+        CHECK(after("1 2 " + word).status == 1);
+    }
+    CHECK(after("1 " + std::string(100'000, 'x')).text.size() < 200);
+    CHECK(after("1 2" + std::string("\0", 1)).status == 1);
+
+    after("1 2\n3 4\n");
+    auto const full = gmac::testing::run_program(fmt::format("{} {} <{} 2>&1 >/dev/full", GMAC_ACT, file, input));
+    CHECK(full.text == "gmac-act: the standard output could not be written: No space left on device\n");
+    CHECK(full.status == 1);
+    CHECK(act(fmt::format("{} <{}", file, folder.path.string())).text ==
+          "gmac-act: the standard input cannot be read: Is a directory\n");
 }

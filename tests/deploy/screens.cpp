@@ -72,10 +72,11 @@ TEST_CASE("A policy of Atari games is saved, loaded and acts as before, bit for 
     CHECK(act(fmt::format("{} <{}", file, input)).text == fmt::format("{}\n", fmt::join(actions, "\n")));
 
     std::ofstream(input) << "17 256";
-    CHECK(act(fmt::format("{} <{}", file, input)).text == "gmac-act: a pixel is 256, but must be between 0 and 255\n");
+    CHECK(act(fmt::format("{} <{}", file, input)).text ==
+          "gmac-act: line 1, number 2: \"256\" is not a pixel, a whole number from 0 to 255\n");
     std::ofstream(input) << "17 255";
     CHECK(act(fmt::format("{} <{}", file, input)).text ==
-          "gmac-act: observation 0 has 2 numbers, but must have 14112\n");
+          "gmac-act: line 1 has 2 numbers, but an observation has 14112\n");
 }
 
 TEST_CASE("A file of Atari games that makes no sense is refused", "[deploy]") {

@@ -127,6 +127,31 @@ TEST_CASE("runs of one environment and algorithm are judged together, a run as o
     CHECK(json::parse(test::slurp(folder / "x.json"))["runs"][0]["returns"] == report["runs"][0]["returns"]);
 }
 
+TEST_CASE("--out writes into what is no file, and follows links", "[evaluate]") {
+    scratch_folder const folder;
+    std::string const path = run(folder, "run", "--env classic/cart_pole");
+    auto const out = [&](std::string const& place, std::string const& redirection = "2>&1") {
+        return evaluate(fmt::format("'{}' --episodes 2 --out '{}'", path, place), redirection);
+    };
+    auto const whole = out((folder / "x.json").string());
+    REQUIRE(whole.status == 0);
+    auto const text = test::slurp(folder / "x.json");
+    CHECK(out("/dev/null").text == whole.text);
+    CHECK(std::filesystem::is_character_file("/dev/null"));
+    CHECK(out("/dev/stdout").text == text + whole.text);
+    CHECK(out("/dev/stdout", "> '" + (folder / "both").string() + "'").status == 0);
+    CHECK(test::slurp(folder / "both") == text + whole.text);
+    std::filesystem::create_symlink("target", folder / "link");
+    CHECK(out((folder / "link").string()).status == 0);
+    CHECK(std::filesystem::is_symlink(folder / "link"));
+    CHECK(test::slurp(folder / "target") == text);
+    auto const full = out("/dev/full");
+    CHECK(full.status == 1);
+    CHECK(full.text == "gmac-evaluate: cannot write /dev/full: No space left on device\n");
+    CHECK(std::filesystem::is_character_file("/dev/full"));
+    CHECK(evaluate("'" + path + "' --episodes 2", "2>&1 >/dev/full").status == 1);
+}
+
 TEST_CASE("what cannot be evaluated is said", "[evaluate]") {
     scratch_folder const folder;
     auto const says = [&](std::string const& arguments, std::string const& message) {

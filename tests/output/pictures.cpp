@@ -5,9 +5,16 @@
 #include "scratch_folder.hpp"
 #include "support/catch.hpp"
 
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <csignal>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace gmac::examples::train;
@@ -56,6 +63,7 @@ TEST_CASE("text cannot leave its quotes") {
                            "ü") == "\"a b ü\"");
     CHECK(gnuplot::literal("") == "\"\"");
     CHECK(gnuplot::number(0.1) == "0.1");
+    CHECK(gnuplot::number(1e6 + 1e-9) == "1000000.000000001");
     CHECK(gnuplot::number(not_a_number) == "NaN");
     CHECK(gnuplot::number(std::numeric_limits<double>::infinity()) == "NaN");
 }
@@ -72,6 +80,57 @@ TEST_CASE("hostile text is drawn as it is and does nothing") {
     CHECK(test::contains(svg, "&lt;b>&amp;amp;&lt;/b> a_b^c {x} \\n @home %d"));
     CHECK(png_size(folder / "it's a $curve `x`.png") == std::pair(1200, 720));
     CHECK(folder.files() == 2);
+}
+
+TEST_CASE("whatever a file's name is, the picture goes there") {
+    test::scratch_folder const folder;
+    gnuplot::picture const good{"", "plot x\n"};
+    for (std::string const name :
+         {"two\nlines", "\"", "'", "`x`", "$x", "a\\", "\x7f\x01\t", "-", "%d", "#", "ü\xff"}) {
+        gnuplot::draw(folder / name, good);
+        CHECK(png_size(folder / (name + ".png")) == std::pair(1200, 720));
+        CHECK(test::slurp(folder / (name + ".svg")).ends_with("</svg>\n\n"));
+    }
+    CHECK(folder.files() == 22);
+    CHECK_FALSE(std::filesystem::exists("-"));
+    gnuplot::animate(folder / "film\n.gif", good, 5, 11.0);
+    CHECK(test::slurp(folder / "film\n.gif").starts_with("GIF89a"));
+
+    // Links stay, and what is no regular file is written into.
+    std::filesystem::create_symlink("target", folder / "link.png");
+    ::mkfifo((folder / "link.svg").c_str(), 0600);
+    std::string svg;
+    std::thread reader([&] { svg = test::slurp(folder / "link.svg"); });
+    gnuplot::draw(folder / "link", good);
+    reader.join();
+    CHECK(std::filesystem::is_symlink(folder / "link.png"));
+    CHECK(png_size(folder / "target") == std::pair(1200, 720));
+    CHECK(svg.ends_with("</svg>\n\n"));
+    CHECK(std::filesystem::is_fifo(folder / "link.svg"));
+    std::filesystem::create_symlink("/dev/full", folder / "full.gif");
+    CHECK(test::message_of([&] { gnuplot::animate(folder / "full.gif", good, 5, 11.0); }) ==
+          "cannot write " + (folder / "full.gif").string() + ": No space left on device");
+}
+
+TEST_CASE("a picture that cannot be written whole is an error, and the old one stays") {
+    test::scratch_folder const folder;
+    test::spit(folder / "x.png", "old");
+    pid_t const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) { // a file may have 2,000 bytes: less than the picture
+        ::signal(SIGXFSZ, SIG_IGN);
+        rlimit const limit{2000, 2000};
+        bool const limited = ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
+        auto const message = test::message_of([&] { gnuplot::draw(folder / "x", {"", "plot x\n"}); });
+        bool const good = limited && test::contains(message, "cannot write " + (folder / "x.png").string()) &&
+                          test::contains(message, "File too large");
+        ::_exit(good ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    CHECK(test::slurp(folder / "x.png") == "old");
+    CHECK(folder.files() == 1);
 }
 
 TEST_CASE("a learning curve of one run has its episodes, its mean, its levels and units") {
@@ -106,6 +165,35 @@ TEST_CASE("runs of one method are drawn with their mean and spread") {
     CHECK(test::contains(svg, "PPO: mean of 2 runs"));
     CHECK(test::contains(svg, "thin lines: each run; band: from the lowest to the highest"));
     CHECK(test::contains(svg, "environment frames (thousands)"));
+}
+
+TEST_CASE("the key names no mean and no spread of which none is drawn") {
+    test::scratch_folder const folder;
+    learning_run const silent{"GMAC", {100, 200}, {not_a_number, not_a_number}};
+    learning_run late{"GMAC", {20'000, 21'000}, {1.0, 2.0}}; // begins where the others have ended
+    auto const key = [&](std::vector<learning_run> runs) {
+        plot_learning_curve(folder / "x", {"key", std::move(runs)});
+        return test::slurp(folder / "x.svg");
+    };
+    auto const check = [&](std::vector<learning_run> const& runs, std::string const& wanted, bool spread) {
+        auto const svg = key(runs);
+        INFO(wanted);
+        CHECK(test::contains(svg, wanted));
+        CHECK(test::contains(svg, "mean of") == test::contains(wanted, "mean of"));
+        CHECK(test::contains(svg, "band: from the lowest") == spread);
+    };
+    auto const one = rising("GMAC", 1.0), other = rising("GMAC", 2.0);
+    check({one, other}, "GMAC: mean of 2 runs", true);
+    check({one, other, silent}, "GMAC: mean of 2 runs", true); // the third has no mean return
+    check({one, silent}, "GMAC: mean of the last 100 episodes", false);
+    check({one, late}, "GMAC: each of 2 runs", false);
+    check({silent, silent}, "GMAC: no episode has ended yet", false);
+    check({silent}, "GMAC: no episode has ended yet", false);
+    check({one}, "GMAC: mean of the last 100 episodes", false);
+    late.method = "PPO";
+    check({one, late}, "GMAC: mean of the last 100 episodes", false);
+    plot_learning_figure(folder / "y", {"figure", {{"a", {one, silent}}, {"b", {one}}}});
+    CHECK_FALSE(test::contains(test::slurp(folder / "y.svg"), "band: from the lowest"));
 }
 
 TEST_CASE("a figure has a panel for each environment and one key, in which a method keeps its colour") {
@@ -222,6 +310,37 @@ TEST_CASE("a density integrates to one, and its panel shows nearly all of it") {
     CHECK(ranges[0].low == ranges[1].low);
 }
 
+TEST_CASE("a narrow density far from zero is drawn, and its axis can be read") {
+    CHECK(gnuplot::tick_format(-3.0, 40.0) == "%g");
+    CHECK(gnuplot::tick_format(1e6 - 100.0, 1e6 + 100.0) == "%g");
+    CHECK(gnuplot::tick_format(1e6 - 10.0, 1e6 + 10.0) == "%.7g"); // ticks 5 apart, as 1000005
+    CHECK(gnuplot::tick_format(1e6, std::nextafter(1e6, 2e6)) == "%.17g");
+    test::scratch_folder const folder;
+    for (double const place : {0.0, 1e6, -1e6, 1e300, 1e-300})
+        for (double const width : {1e-320, 1e-300, 1e-18, 1e-12, 1e-9, 1e-3, 1e9}) {
+            CAPTURE(place, width);
+            value_densities what{"narrow", {}};
+            double const deviation = place == 0.0 || place == 1e-300 ? width : width * std::abs(place / 1e6);
+            what.panels.push_back({0, place, {{0.5, place, deviation}, {0.5, place + deviation, deviation}}, {}});
+            plot_value_densities(folder / "x", what);
+            CHECK(png_size(folder / "x.png").first == 1200);
+            detail::density_panel const panel(what.panels[0]);
+            auto const x = panel.places(panel.range);
+            CHECK(panel.range.low < panel.range.high);
+            CHECK(gnuplot::number(panel.range.low) != gnuplot::number(panel.range.high));
+            // What is drawn has the height of the density, or is an arrow.
+            double highest = 0.0;
+            for (double const at : x)
+                highest = (std::max)(highest, detail::density_at(panel.components, at));
+            CHECK(std::isfinite(highest));
+            CHECK((highest > 0.0) == (panel.components[0].deviation > 0.0));
+        }
+    value_densities what{"narrow", {{0, 1e6, {{1.0, 1e6, 1e-9}}, {}}}};
+    plot_value_densities(folder / "x", what);
+    CHECK(test::contains(test::slurp(folder / "x.svg"), ">999999.999999998<"));
+    CHECK(test::contains(test::slurp(folder / "x.svg"), ">1000000.000000002<"));
+}
+
 TEST_CASE("what cannot be drawn is refused") {
     test::scratch_folder const folder;
     auto const curve = [&](learning_curve const& what) {
@@ -269,13 +388,16 @@ TEST_CASE("gnuplot missing or failing is a clear message, and leaves the old pic
     CHECK(folder.files() == 1);
     gnuplot::picture const good{"", "plot x\n"};
     CHECK(test::message_of([&] { gnuplot::draw(folder / "none/x", good); }) ==
-          "no picture was drawn: cannot write " + (folder / "none/x.png").string() + ": No such file or directory");
+          "cannot write " + (folder / "none/x.png.partial").string() + ": No such file or directory");
     gnuplot::draw(folder / "x", good);
     CHECK(png_size(folder / "x.png") == std::pair(1200, 720));
     // However much gnuplot has to say, it is heard to the end.
     std::string chatty;
     for (int i = 0; i < 20'000; ++i)
         chatty += "print 'a line that would fill a pipe'\n";
-    gnuplot::run(chatty);
+    CHECK(gnuplot::run(chatty).empty());
+    CHECK(test::message_of([&] {
+              gnuplot::draw(folder / "x", {"", ""});
+          }) == "no picture was drawn: gnuplot was given nothing to draw");
     CHECK(test::contains(test::message_of([&] { gnuplot::run(chatty + "exit status 3\n"); }), "status 3"));
 }

@@ -57,6 +57,22 @@ TEST_CASE("whatever is thrown becomes a sentence and a failure", "[programs]") {
     }
 }
 
+TEST_CASE("a message is short, whatever was given", "[programs]") {
+    auto const cut = sample("'long error'");
+    CHECK(cut.status == 1);
+    CHECK(cut.text.size() < 1100);
+    CHECK(cut.text.starts_with("sample: xxxxx"));
+    CHECK(cut.says("xxx … xxx"));
+    CHECK(cut.text.ends_with("xxxz is not a number\n"));
+    std::string letters = "sample: a";
+    for (int i = 0; i < 249; ++i)
+        letters += "ü";
+    letters += " … ";
+    for (int i = 0; i < 250; ++i)
+        letters += "ü";
+    CHECK(sample("'long letters'").text == letters + "\n");
+}
+
 TEST_CASE("closed standard streams do not end up in files", "[programs]") {
     test::scratch_folder const folder;
     auto const file = folder / "mine";

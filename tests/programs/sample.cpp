@@ -34,6 +34,15 @@ int work(std::string_view what, std::string const& file) {
         fmt::print(stderr, "another\n");
     } else if (what == "error")
         gmac::fail("the number is {}, but must be {}", 3, 4);
+    else if (what == "long error")
+        gmac::fail("{}z is not a number", std::string(100'000, 'x'));
+    else if (what == "long letters") // of two bytes each, and the beginning of one of them
+        gmac::fail("a{}", [] {
+            std::string text;
+            for (int i = 0; i < 5000; ++i)
+                text += "ü";
+            return text;
+        }());
     else if (what == "memory")
         return std::vector<char>(std::numeric_limits<std::ptrdiff_t>::max()).empty() ? 1 : 0;
     else if (what == "length") {

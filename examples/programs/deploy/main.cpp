@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acts by a policy from a file: reads observations from the standard input, one after the other, and writes an action for
-// each on a line of its own. For an Atari game an observation is all pixels of a stack of frames, [frames, 84, 84].
+// Acts by a policy from a file: reads observations from the standard input, a line each with its numbers between blanks,
+// and writes an action for each on a line of its own, at once. For an Atari game an observation is all pixels of a stack of
+// frames, [frames, 84, 84].
 //
 //     gmac-train --env classic/cart_pole --out runs/pole
 //     echo "0 0 0.05 0" | gmac-act runs/pole/policy.safetensors
@@ -11,23 +12,62 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <iostream>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <variant>
 #include <vector>
 
 namespace {
 
-[[nodiscard]] bool read(float& number) {
-    return static_cast<bool>(std::cin >> number);
+// What `read` takes.
+constexpr std::string_view kind_of(float) {
+    return "a finite number";
 }
-[[nodiscard]] bool read(std::uint8_t& pixel) {
-    unsigned level = 0;
-    if (!(std::cin >> level))
+constexpr std::string_view kind_of(std::uint8_t) {
+    return "a pixel, a whole number from 0 to 255";
+}
+
+/// Whether `text` is a number that an observation may have.
+template <class Number>
+[[nodiscard]] bool read(std::string_view text, Number& number) {
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (end != text.data() + text.size())
         return false;
-    gmac::require(level < 256, "a pixel is {}, but must be between 0 and 255", level);
-    pixel = static_cast<std::uint8_t>(level);
-    return true;
+    if constexpr (std::same_as<Number, float>) {
+        if (problem == std::errc::result_out_of_range) // too large, or closer to zero than any
+            number = std::strtof(std::string(text).c_str(), nullptr);
+        return problem != std::errc::invalid_argument && std::isfinite(number);
+    }
+    return problem == std::errc();
+}
+
+/// Reads an observation from a line, or says what is wrong with it.
+template <class Number>
+void read(std::string_view text, std::size_t line, std::vector<Number>& observation) {
+    std::string_view constexpr blanks = " \t\r";
+    std::size_t count = 0;
+    for (auto begin = text.find_first_not_of(blanks); begin != text.npos; begin = text.find_first_not_of(blanks)) {
+        text.remove_prefix(begin);
+        auto const word = text.substr(0, text.find_first_of(blanks));
+        text.remove_prefix(word.size());
+        Number number{};
+        gmac::require(read(word, number), "line {}, number {}: {} is not {}", line, count + 1,
+                      gmac::safetensors::in_quotes(std::string(word)), kind_of(number));
+        if (count < observation.size())
+            observation[count] = number;
+        ++count;
+    }
+    gmac::require(count == observation.size(), "line {} has {} numbers, but an observation has {}", line, count,
+                  observation.size());
 }
 
 template <class Policy>
@@ -35,17 +75,16 @@ void act(Policy const& policy) {
     auto memory = policy.make_memory(); // for one thread
     std::vector<typename Policy::observation_type> observation(policy.observation_size());
     std::vector<float> action(policy.action_size());
-    std::size_t count = 0, observations = 0;
-    while (read(observation[count]))
-        if (++count == observation.size()) {
-            policy.act(observation, action, memory);
-            fmt::print("{}\n", fmt::join(action, " "));
-            ++observations;
-            count = 0;
-        }
-    gmac::require(std::cin.eof(), "element {} of observation {} is not a finite number", count, observations);
-    gmac::require(count == 0, "observation {} has {} numbers, but must have {}", observations, count,
-                  observation.size());
+    std::string text;
+    for (std::size_t line = 1; std::getline(std::cin, text); ++line) {
+        read(text, line, observation);
+        policy.act(observation, action, memory);
+        fmt::print("{}\n", fmt::join(action, " "));
+        if (std::fflush(stdout) != 0) // who sees only now and then what is done could not act by it
+            throw std::system_error(errno, std::generic_category());
+    }
+    gmac::require(std::ferror(stdin) == 0, "the standard input cannot be read: {}",
+                  gmac::detail::system_message(errno));
 }
 
 } // namespace

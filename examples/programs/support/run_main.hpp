@@ -36,16 +36,30 @@ inline void open_standard_streams() noexcept {
             (void)::open("/dev/null", O_RDWR); // takes the lowest number that is free
 }
 
+/// A message that a long argument or file has not made too long to read: beginning and end.
+[[nodiscard]] inline std::string shortened(std::string message) {
+    std::size_t constexpr most = 1000;
+    if (message.size() <= most)
+        return message;
+    auto const begins = [&](std::size_t i) { return (static_cast<unsigned char>(message[i]) & 0xc0u) != 0x80u; };
+    std::size_t head = most / 2, tail = message.size() - most / 2; // no character of UTF-8 is cut apart
+    while (head > 0 && !begins(head))
+        --head;
+    while (tail < message.size() && !begins(tail))
+        ++tail;
+    return message.replace(head, tail - head, " … ");
+}
+
 } // namespace detail
 
 /// All of a program's `main`: calls `body`, which may return an exit status, and returns the program's. Whatever is
-/// thrown becomes a sentence on the standard error, begun with the program's name, and a failure; so does output that
-/// could not be written, such as to a full disk.
+/// thrown becomes a sentence on the standard error, begun with the program's name and not too long, and a failure; so
+/// does output that could not be written, such as to a full disk.
 template <std::invocable Body>
 [[nodiscard]] int run_main(char const* name, Body&& body) {
     detail::open_standard_streams();
-    auto const say = [name](char const* what, std::string const& details = {}) {
-        std::fprintf(stderr, "%s: %s%s\n", name, what, details.c_str());
+    auto const say = [name](std::string const& what, std::string const& details = {}) {
+        std::fprintf(stderr, "%s: %s\n", name, detail::shortened(what + details).c_str());
     };
     int status = EXIT_FAILURE;
     std::error_code output; // why the standard output could not be written, where that is known

@@ -5,16 +5,19 @@
 #include "support/parse_options.hpp"
 
 #include <gmac/core/error.hpp>
-#include <gmac/storage/files.hpp>
+#include <gmac/storage/json.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,18 +26,21 @@ namespace {
 namespace fs = std::filesystem;
 namespace train = gmac::examples::train;
 
-nlohmann::json read_json(fs::path const& path) {
-    auto const bytes = gmac::read_file(path);
-    auto json = nlohmann::json::parse(std::string_view(reinterpret_cast<char const*>(bytes.data()), bytes.size()),
-                                      nullptr, false);
-    gmac::require(!json.is_discarded(), "{} is not JSON", path.string());
-    return json;
+/// A value of the JSON object in a file.
+template <class T>
+T value_of(nlohmann::json const& json, char const* place, fs::path const& path) {
+    nlohmann::json::json_pointer const pointer(place);
+    bool const there = json.contains(pointer);
+    gmac::require(there && (std::same_as<T, std::string> ? json[pointer].is_string() : json[pointer].is_number()),
+                  "{} has no {} {}", path.string(), std::same_as<T, std::string> ? "text" : "number", place);
+    return json[pointer].get<T>();
 }
 
 struct line {
     std::string environment, algorithm;
-    double seed = 0.0, best = 0.0, last = 0.0, seconds = 0.0, frames = 0.0;
-    double evaluation = std::nan("");
+    std::uint64_t seed = 0;
+    double best = std::nan(""), last = 0.0, evaluation = std::nan("");
+    double seconds = 0.0, frames = 0.0;
 };
 
 /// The panel of the environment, which is added if it is the first run on it.
@@ -49,26 +55,30 @@ train::learning_curve& panel_of(train::learning_figure& figure, std::string cons
     return figure.panels.back();
 }
 
-/// Adds the run in `folder` to the figure and returns its line of the table.
-line add_run(fs::path const& folder, train::learning_figure& figure) {
-    auto const config = read_json(folder / "config.json");
-    auto const table = train::read_csv(folder / "metrics.csv");
+/// Adds the run in `folder` to the figure and returns its line of the table, if it has an update.
+std::optional<line> add_run(fs::path const& folder, train::learning_figure& figure) {
+    fs::path const config_path = folder / "config.json";
+    auto const config = gmac::read_json(config_path);
+    line result{.environment = value_of<std::string>(config, "/env", config_path),
+                .algorithm = value_of<std::string>(config, "/algorithm", config_path),
+                .seed = value_of<std::uint64_t>(config, "/seed", config_path)};
+    train::csv_table table;
+    if (fs::exists(folder / "metrics.csv"))
+        table = train::read_csv(folder / "metrics.csv");
+    if (table.rows() == 0)
+        return std::nullopt;
     auto const& returns = table.column("mean_return");
-    line result{.environment = config.at("env"), .algorithm = config.at("algorithm"), .seed = config.at("seed")};
     panel_of(figure, result.environment)
         .runs.push_back({.method = result.algorithm, .frames = table.column("frames"), .mean_returns = returns});
-    result.best = -HUGE_VAL;
     for (double const value : returns)
-        if (value > result.best)
-            result.best = value;
-    gmac::require(!returns.empty(), "{} has no update yet", (folder / "metrics.csv").string());
+        result.best = std::fmax(result.best, value); // a NaN is left out
     result.last = returns.back();
     result.seconds = table.column("seconds").back();
     result.frames = table.column("frames").back();
-    if (fs::exists(folder / "summary.json")) {
-        auto const summary = read_json(folder / "summary.json");
+    if (fs::path const path = folder / "summary.json"; fs::exists(path)) {
+        auto const summary = gmac::read_json(path);
         if (summary.contains("evaluation"))
-            result.evaluation = summary.at("evaluation").at("mean");
+            result.evaluation = value_of<double>(summary, "/evaluation/mean", path);
     }
     return result;
 }
@@ -86,13 +96,17 @@ void run(int argc, char** argv) {
     train::learning_figure figure;
     std::vector<line> lines;
     for (std::string const& folder : folders)
-        lines.push_back(add_run(folder, figure));
+        if (auto const one = add_run(folder, figure))
+            lines.push_back(*one);
+        else
+            fmt::print(stderr, "{} has no update yet and is left out\n", folder);
+    gmac::require(!lines.empty(), "none of these runs has an update yet");
     fmt::print(
         "| environment | algorithm | seed | best mean of 100 | last mean of 100 | evaluation | seconds | frames/s |\n"
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (line const& one : lines)
-        fmt::print("| {} | {} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.0f} |\n", one.environment,
-                   one.algorithm, one.seed, one.best, one.last, one.evaluation, one.seconds, one.frames / one.seconds);
+        fmt::print("| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.0f} |\n", one.environment, one.algorithm,
+                   one.seed, one.best, one.last, one.evaluation, one.seconds, one.frames / one.seconds);
     if (out.empty())
         return;
     if (figure.panels.size() == 1) {

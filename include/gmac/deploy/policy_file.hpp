@@ -6,6 +6,7 @@
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/mlp.hpp>
 #include <gmac/storage/checkpoint.hpp>
+#include <gmac/storage/json.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@
 #include <concepts>
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +33,9 @@ namespace detail {
 inline constexpr std::array activation_names{std::pair(nn::activation::none, std::string_view("none")),
                                              std::pair(nn::activation::tanh, std::string_view("tanh")),
                                              std::pair(nn::activation::relu, std::string_view("relu"))};
+
+/// JSON has no infinity: a string stands for it.
+inline constexpr char const* infinity = "infinity";
 
 template <class Trunk>
 inline constexpr bool is_mlp = false;
@@ -75,16 +80,27 @@ template <class Trunk>
 /// Reads the description of a policy, and says what is missing or of another type.
 class policy_reader {
 public:
-    policy_reader(std::string const& text, std::string where)
-        : json_(nlohmann::json::parse(text, nullptr, false)), where_(std::move(where)) {
+    policy_reader(checkpoint const& file, std::filesystem::path const& path) : where_("policy " + path.string()) {
+        auto const found = file.metadata.find("policy");
+        require(
+            found != file.metadata.end(),
+            "{}: this is a checkpoint, not a policy, which gmac::save_policy writes and gmac-train leaves in its folder "
+            "as policy.safetensors",
+            where_);
+        json_ = parse_json(found->second, where_ + ": the description of the policy");
         require(json_.is_object(), "{}: the description of the policy is not a JSON object", where_);
     }
 
-    [[nodiscard]] bool has_mlp() const { return text("/trunk/kind") == "mlp"; }
+    [[nodiscard]] std::string const& where() const noexcept { return where_; }
+
     [[nodiscard]] bool has_atari_trunk() const { return text("/trunk/kind") == "atari"; }
 
+    /// Here and below: memory is taken for no more numbers than the file's `bytes` can hold.
     template <class Backend>
     [[nodiscard]] nn::mlp<Backend> mlp(std::size_t bytes) const {
+        require(!has_atari_trunk(), "{}: it plays Atari games: read it by load_any_policy, or with its trunk", where_);
+        require(text("/trunk/kind") == "mlp",
+                "{}: its trunk is not a multilayer perceptron: give it to load_policy, with its trunk", where_);
         nlohmann::json const& list = at("/trunk/widths");
         bool fits = list.is_array() && list.size() >= 2;
         std::vector<std::size_t> widths;
@@ -97,7 +113,6 @@ public:
         }
         require(fits, "{}: the widths of the trunk are {}, but must be at least two positive numbers", where_,
                 list.dump());
-        // Before memory is taken for them.
         require(size * sizeof(typename Backend::scalar) <= static_cast<double>(bytes),
                 "{}: a trunk of the widths {} has more numbers than the file", where_, list.dump());
         std::string const name = text("/trunk/activation");
@@ -116,7 +131,7 @@ public:
     [[nodiscard]] nn::atari_trunk<Backend> atari_trunk(std::size_t bytes) const {
         nlohmann::json const &frames = at("/trunk/frames"), &units = at("/trunk/units");
         bool const fits = frames.is_number_unsigned() && frames > 0 && units.is_number_unsigned() && units > 0;
-        // Before memory is taken for them: the weights of the first and the last layer.
+        // The weights of the first and the last layer.
         double const size = fits ? 64.0 * 32.0 * frames.get<double>() + 7.0 * 7.0 * 32.0 * units.get<double>() : 0.0;
         require(
             fits && size * sizeof(typename Backend::scalar) <= static_cast<double>(bytes),
@@ -126,8 +141,9 @@ public:
         return nn::atari_trunk<Backend>({.frames = frames.get<std::size_t>(), .units = units.get<std::size_t>()});
     }
 
-    [[nodiscard]] policy_description description() const {
-        policy_description result{actor(), action_space(), {}};
+    /// For a trunk that gives so many features.
+    [[nodiscard]] policy_description description(std::size_t features, std::size_t bytes) const {
+        policy_description result{actor(), action_space(features, bytes), {}};
         if (json_.contains("observation_clip"))
             result.observation_clip = number("/observation_clip");
         return result;
@@ -144,6 +160,8 @@ private:
         return at(place).get<std::string>();
     }
     [[nodiscard]] double number(char const* place) const {
+        if (at(place) == infinity)
+            return std::numeric_limits<double>::infinity();
         require(at(place).is_number(), "{}: {} is not a number", where_, place);
         return at(place).get<double>();
     }
@@ -165,12 +183,15 @@ private:
                                          .initial_deviation = number("/actor/initial_deviation"),
                                          .floor = number("/actor/floor")};
     }
-    [[nodiscard]] gmac::action_space action_space() const {
+    [[nodiscard]] gmac::action_space action_space(std::size_t features, std::size_t bytes) const {
         bool const real = json_.contains("action_size");
         nlohmann::json const& count = at(real ? "/action_size" : "/actions");
-        require(count.is_number_unsigned() && count > 0 && count <= 1u << 24u,
-                "{}: the policy has {} {}, but must have 1 to 16777216", where_, count.dump(),
-                real ? "action elements" : "actions");
+        std::string_view const what = real ? "action elements" : "actions";
+        require(count.is_number_unsigned() && count > 0, "{}: the policy has {} {}, but must have at least 1", where_,
+                count.dump(), what);
+        // The actor's layer has at least a row of weights and a bias for each.
+        require(count.get<double>() * static_cast<double>(features + 1) * sizeof(float) <= static_cast<double>(bytes),
+                "{}: a policy with {} {} has more numbers than the file", where_, count.dump(), what);
         if (real)
             return box::uniform(count.get<std::size_t>(), 0.0f, 0.0f); // the file has the bounds
         return discrete{count.get<std::size_t>()};
@@ -180,7 +201,7 @@ private:
     std::string where_;
 };
 
-/// Throws gmac::error for a number that no trained policy has.
+/// Throws gmac::error for a number that no trained policy has; asked of what is written and of what was read.
 template <class Backend, class Trunk>
 void require_sound(deployed_policy<Backend, Trunk>& policy, std::string_view where) {
     auto const require_finite = [&](auto numbers, std::string_view what) {
@@ -196,80 +217,68 @@ void require_sound(deployed_policy<Backend, Trunk>& policy, std::string_view whe
                     bounds->low[j], bounds->high[j]);
 }
 
-[[nodiscard]] inline policy_reader read_description(checkpoint const& file, std::string const& where) {
-    auto const found = file.metadata.find("policy");
-    require(
-        found != file.metadata.end(),
-        "{}: this is a checkpoint, not a policy, which gmac::save_policy writes and gmac-train leaves in its folder "
-        "as policy.safetensors",
-        where);
-    return policy_reader(found->second, where);
-}
-
 template <class Backend, class Trunk>
 [[nodiscard]] deployed_policy<Backend, Trunk> restore_policy(checkpoint const& file, policy_reader const& reader,
-                                                             Trunk trunk, std::string const& where) {
-    deployed_policy<Backend, Trunk> policy(std::move(trunk), reader.description());
-    load_checkpoint(file, where, [&](archive& state) { policy.persist(state); });
-    require_sound(policy, where);
+                                                             Trunk trunk) {
+    policy_description const description = reader.description(trunk.outputs(), file.state.bytes());
+    deployed_policy<Backend, Trunk> policy(std::move(trunk), description);
+    load_checkpoint(file, reader.where(), [&](archive& state) { policy.persist(state); });
+    require_sound(policy, reader.where());
     return policy;
 }
 
 } // namespace detail
 
-/// Writes a policy to a file, which is afterwards either wholly the new one or what it was before. Throws gmac::error.
+/// Writes a policy to a file, which is afterwards either wholly the new one or what it was before. Throws gmac::error,
+/// also for a number that is not finite.
 ///
 ///     gmac::save_policy("policy.safetensors", gmac::deploy(agent, worlds));
 template <class Backend, class Trunk>
 void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Trunk> policy) {
+    detail::require_sound(policy, "policy " + path.string());
     nlohmann::ordered_json json{{"trunk", detail::describe_trunk(policy.trunk())},
                                 {"actor", detail::describe_actor(policy.description().actor)}};
     if (auto const* const numbers = std::get_if<discrete>(&policy.action_space()))
         json["actions"] = numbers->count;
     else
         json["action_size"] = policy.action_size();
-    if (policy.description().observation_clip)
-        json["observation_clip"] = *policy.description().observation_clip;
+    if (auto const clip = policy.description().observation_clip)
+        json["observation_clip"] =
+            std::isinf(*clip) ? nlohmann::ordered_json(detail::infinity) : nlohmann::ordered_json(*clip);
     save_checkpoint(path, {{"policy", json.dump()}}, [&](archive& state) { policy.persist(state); });
-}
-
-/// Reads a policy whose trunk is a multilayer perceptron. Throws gmac::error, which names the file and says what is wrong
-/// with it, for every file that is not a whole policy.
-template <nn::backend Backend = backends::simd<float>>
-[[nodiscard]] deployed_policy<Backend> load_policy(std::filesystem::path const& path) {
-    std::string const where = "policy " + path.string();
-    checkpoint const file = parse_checkpoint(read_file(path), where);
-    auto const reader = detail::read_description(file, where);
-    require(!reader.has_atari_trunk(), "{}: it plays Atari games: read it by load_any_policy, or with its trunk",
-            where);
-    require(reader.has_mlp(), "{}: its trunk is not a multilayer perceptron: give it to load_policy, with its trunk",
-            where);
-    return detail::restore_policy<Backend>(file, reader, reader.mlp<Backend>(file.state.bytes()), where);
 }
 
 /// A policy with one of the library's trunks: observations in real numbers, or the screens of an Atari game.
 template <nn::backend Backend = backends::simd<float>>
 using any_policy = std::variant<deployed_policy<Backend>, deployed_policy<Backend, nn::atari_trunk<Backend>>>;
 
-/// Reads a policy with either of the library's trunks, as load_policy does.
+/// Reads a policy with either of the library's trunks. Throws gmac::error, which names the file and says what is wrong
+/// with it, for every file that is not a whole policy.
 ///
 ///     std::visit([](auto const& policy) { … }, gmac::load_any_policy("policy.safetensors"));
 template <nn::backend Backend = backends::simd<float>>
 [[nodiscard]] any_policy<Backend> load_any_policy(std::filesystem::path const& path) {
-    std::string const where = "policy " + path.string();
-    checkpoint const file = parse_checkpoint(read_file(path), where);
-    auto const reader = detail::read_description(file, where);
+    checkpoint const file = read_checkpoint(path, "policy");
+    detail::policy_reader const reader(file, path);
+    std::size_t const bytes = file.state.bytes();
     if (reader.has_atari_trunk())
-        return detail::restore_policy<Backend>(file, reader, reader.atari_trunk<Backend>(file.state.bytes()), where);
-    return load_policy<Backend>(path);
+        return detail::restore_policy<Backend>(file, reader, reader.atari_trunk<Backend>(bytes));
+    return detail::restore_policy<Backend>(file, reader, reader.mlp<Backend>(bytes));
+}
+
+/// Reads a policy whose trunk is a multilayer perceptron, as load_any_policy does.
+template <nn::backend Backend = backends::simd<float>>
+[[nodiscard]] deployed_policy<Backend> load_policy(std::filesystem::path const& path) {
+    checkpoint const file = read_checkpoint(path, "policy");
+    detail::policy_reader const reader(file, path);
+    return detail::restore_policy<Backend>(file, reader, reader.mlp<Backend>(file.state.bytes()));
 }
 
 /// Reads a policy with a trunk of the caller's, which must have the stored tensors.
 template <nn::backend Backend, class Trunk>
 [[nodiscard]] deployed_policy<Backend, Trunk> load_policy(std::filesystem::path const& path, Trunk trunk) {
-    std::string const where = "policy " + path.string();
-    checkpoint const file = parse_checkpoint(read_file(path), where);
-    return detail::restore_policy<Backend>(file, detail::read_description(file, where), std::move(trunk), where);
+    checkpoint const file = read_checkpoint(path, "policy");
+    return detail::restore_policy<Backend>(file, detail::policy_reader(file, path), std::move(trunk));
 }
 
 } // namespace gmac

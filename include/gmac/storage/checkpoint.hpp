@@ -10,8 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <bit>
+#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
@@ -115,40 +114,48 @@ inline void write_checkpoint(std::filesystem::path const& path, checkpoint const
     replace_file(path, parts);
 }
 
-/// Takes a checkpoint apart; `where` names it in messages. All is checked before anything is handed out: that it is a
-/// safetensors file and one of gmac, that its version is known, its checksum, its length, and that the tensors fill it
-/// without overlap or hole. Throws gmac::error that says what is wrong and what would be right.
-[[nodiscard]] inline checkpoint parse_checkpoint(std::span<std::byte const> file, std::string_view where) {
-    require(file.size() >= 8,
+namespace detail {
+
+/// The bytes before the tensors, of a file of `size` bytes that begins with `start`.
+[[nodiscard]] inline std::size_t head_size(std::span<std::byte const> start, std::size_t size, std::string_view where) {
+    require(size >= 8,
             "{}: it has {} bytes, but a safetensors file has at least 8: it is truncated or no "
             "checkpoint",
-            where, file.size());
+            where, size);
     std::uint64_t length = 0;
-    std::memcpy(&length, file.data(), sizeof length);
+    std::memcpy(&length, start.data(), sizeof length);
     require(length <= safetensors::max_header_size,
             "{}: the header would have {} bytes, but at most {} are allowed: this is no safetensors file", where,
             length, safetensors::max_header_size);
-    require(length <= file.size() - 8,
+    require(length <= size - 8,
             "{}: the header would end at byte {}, but the file has {} bytes: it is truncated "
             "or no checkpoint",
-            where, 8 + length, file.size());
-    auto const head = file.first(8 + static_cast<std::size_t>(length));
-    auto const data = file.subspan(head.size());
-    std::string_view const text(reinterpret_cast<char const*>(head.data()) + 8, head.size() - 8);
+            where, 8 + length, size);
+    return 8 + static_cast<std::size_t>(length);
+}
 
+/// What the bytes before the tensors say, which are `size` bytes.
+[[nodiscard]] inline safetensors::header parse_head(std::span<std::byte const> head, std::size_t size,
+                                                    std::string_view where) {
+    std::string_view const text(reinterpret_cast<char const*>(head.data()) + 8, head.size() - 8);
     safetensors::header header = safetensors::parse_header(text, where);
-    detail::require_own_format(header.strings, where);
-    require(text.starts_with(detail::checksum_key) && header.strings["crc32c"].size() == detail::no_checksum.size(),
+    require_own_format(header.strings, where);
+    require(text.starts_with(checksum_key) && header.strings["crc32c"].size() == no_checksum.size(),
             "{}: the header must begin with the checksum, {}xxxxxxxx\": the checkpoint was changed", where,
-            detail::checksum_key);
+            checksum_key);
     std::uint64_t described = 0;
     for (auto const& tensor : header.tensors)
         described = tensor.end > described ? tensor.end : described;
-    require(described == data.size(),
+    require(described == size,
             "{}: there are {} bytes of tensors, but the header describes {}: the checkpoint is "
             "{}",
-            where, data.size(), described, data.size() < described ? "truncated" : "corrupted");
-    auto const checksum = detail::checksum_of(head, std::span(&data, 1));
+            where, size, described, size < described ? "truncated" : "corrupted");
+    return header;
+}
+
+[[nodiscard]] inline checkpoint assemble(safetensors::header header, std::span<std::byte const> head,
+                                         std::span<std::byte const> data, std::string_view where) {
+    auto const checksum = checksum_of(head, std::span(&data, 1));
     require(header.strings["crc32c"] == checksum, "{}: the checksum is {}, but must be {}: the checkpoint is corrupted",
             where, checksum, safetensors::in_quotes(header.strings["crc32c"]));
     safetensors::check_layout(header, data.size(), where);
@@ -169,9 +176,28 @@ inline void write_checkpoint(std::filesystem::path const& path, checkpoint const
     return {std::move(header.strings), snapshot(std::move(tensors)), std::move(version)};
 }
 
-/// Reads and checks a whole checkpoint file. Throws gmac::error that names the file; the file is left as it was.
-[[nodiscard]] inline checkpoint read_checkpoint(std::filesystem::path const& path) {
-    return parse_checkpoint(read_file(path), "checkpoint " + path.string());
+} // namespace detail
+
+/// Takes a checkpoint apart; `where` names it in messages. All is checked before anything is handed out: that it is a
+/// safetensors file and one of gmac, that its version is known, its checksum, its length, and that the tensors fill it
+/// without overlap or hole. Throws gmac::error that says what is wrong and what would be right.
+[[nodiscard]] inline checkpoint parse_checkpoint(std::span<std::byte const> file, std::string_view where) {
+    auto const head = file.first(detail::head_size(file, file.size(), where));
+    auto const data = file.subspan(head.size());
+    return detail::assemble(detail::parse_head(head, data.size(), where), head, data, where);
+}
+
+/// Reads and checks a whole checkpoint file, which messages call `kind` and its path. The tensors are read only if the
+/// header fits the size of the file. Throws gmac::error that names the file, which is left as it was.
+[[nodiscard]] inline checkpoint read_checkpoint(std::filesystem::path const& path,
+                                                std::string_view kind = "checkpoint") {
+    std::string const where = fmt::format("{} {}", kind, path.string());
+    detail::open_file const file(path);
+    auto const start = file.read(0, (std::min)(file.size(), std::size_t(8)));
+    auto const head = file.read(0, detail::head_size(start, file.size(), where));
+    std::size_t const size = file.size() - head.size();
+    auto header = detail::parse_head(head, size, where);
+    return detail::assemble(std::move(header), head, file.read(head.size(), size), where);
 }
 
 /// The strings that were given to save_checkpoint; the whole file is checked all the same.

@@ -14,11 +14,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 /// Whole files, read and written such that a crash, a full disk or a kill never leaves half of one. Needs POSIX.
@@ -92,6 +95,49 @@ private:
            opened.st_dev == named.st_dev;
 }
 
+/// Opens a file of ours, which must be a regular one: anything else would be written into in vain, or waited for for
+/// ever as a pipe is. `flags` as for open(2). Throws gmac::error that names the file and what the system said.
+[[nodiscard]] inline descriptor open_regular(std::filesystem::path const& path, int flags) {
+    std::string_view const action = (flags & O_ACCMODE) == O_RDONLY ? "read" : "write";
+    descriptor file(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666));
+    require(file.open() || errno == ENXIO, "cannot {} {}: {}", action, path.string(), system_message(errno));
+    struct stat status {};
+    if (file.open() && ::fstat(file.get(), &status) != 0)
+        fail("cannot {} {}: {}", action, path.string(), system_message(errno));
+    require(file.open() && S_ISREG(status.st_mode), "cannot {} {}: it is not a regular file", action, path.string());
+    return file;
+}
+
+/// Where what is written to a path goes.
+struct destination {
+    std::filesystem::path file; ///< to be replaced: the one at the end of all symbolic links, which need not be there
+    descriptor open_file;       ///< to be written into instead, if there is something that is no regular file
+};
+
+/// Follows symbolic links, and opens a device, a pipe or what /proc/self/fd says is open. Throws gmac::error.
+[[nodiscard]] inline destination destination_of(std::filesystem::path const& path) {
+    std::filesystem::path place = path;
+    for (int links = 0; links < 40; ++links) {
+        struct stat status {};
+        if (::lstat(place.c_str(), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))
+            return {place, descriptor()}; // whatever is wrong with it is seen when it is written
+        std::error_code none;
+        auto const folder = folder_of(place);
+        bool const link = S_ISLNK(status.st_mode);
+        if (link && !std::filesystem::equivalent(folder, "/proc/self/fd", none)) {
+            place = folder / std::filesystem::read_symlink(place, none);
+            continue;
+        }
+        // To open what is open here already would begin at its start again, over what was written before.
+        std::fflush(nullptr);
+        descriptor file(link ? ::fcntl(std::atoi(place.filename().c_str()), F_DUPFD_CLOEXEC, 0)
+                             : ::open(place.c_str(), O_WRONLY | O_CLOEXEC));
+        require(file.open(), "cannot write {}: {}", path.string(), system_message(errno));
+        return {place, std::move(file)};
+    }
+    fail("cannot write {}: {}", path.string(), system_message(ELOOP));
+}
+
 /// `path` with ".partial" behind it, open and locked, so that two writers of one file do not mix. Unless it was
 /// renamed to `path`, it is gone when this object is; only SIGKILL or a crash leaves one behind, which the next
 /// writer takes over.
@@ -101,9 +147,7 @@ public:
         : target_(std::move(target)), path_(target_.string() + ".partial") {
         // Who held the lock may have renamed its file meanwhile: then what we opened is not at `path_` any more.
         for (int attempt = 0; attempt < 16 && !file_.open(); ++attempt) {
-            file_ = descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-            if (!file_.open())
-                give_up("open", errno);
+            file_ = open_regular(path_, O_WRONLY | O_CREAT | O_NOFOLLOW);
             if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
                 file_.close();
                 fail("cannot write {}: another writer is at it now", target_.string());
@@ -159,10 +203,18 @@ private:
 } // namespace detail
 
 /// Writes the parts, one after the other, as the file `path`. Whatever happens, `path` is afterwards either wholly the
-/// new file, on the disk, or what it was before: the parts go to `path`.partial, which is synced and renamed.
-/// Throws gmac::error that names the path and what the system said; the partial file is removed then.
+/// new file, on the disk, or what it was before: the parts go to `path`.partial, which is synced and renamed. Symbolic
+/// links stay, and what they lead to is replaced. What is no regular file, such as /dev/stdout or a pipe, is written
+/// into. Throws gmac::error that names the path and what the system said; the partial file is removed then.
 inline void replace_file(std::filesystem::path const& path, std::span<std::span<std::byte const> const> parts) {
-    detail::partial_file file(path);
+    auto const place = detail::destination_of(path);
+    if (place.open_file.open()) {
+        for (auto const part : parts)
+            if (int const problem = detail::write_all(place.open_file.get(), part); problem != 0)
+                fail("cannot write {}: {}", path.string(), detail::system_message(problem));
+        return;
+    }
+    detail::partial_file file(place.file);
     for (auto const part : parts)
         file.write(part);
     file.commit();
@@ -172,27 +224,54 @@ inline void replace_file(std::filesystem::path const& path, std::string_view tex
     replace_file(path, std::span(&part, 1));
 }
 
-/// The bytes of a regular file. Throws gmac::error that names the path and what the system said.
-[[nodiscard]] inline std::vector<std::byte> read_file(std::filesystem::path const& path) {
-    // Without O_NONBLOCK a pipe without a writer would be waited for.
-    detail::descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    require(file.open(), "cannot read {}: {}", path.string(), detail::system_message(errno));
-    struct stat status {};
-    if (::fstat(file.get(), &status) != 0)
-        fail("cannot read {}: {}", path.string(), detail::system_message(errno));
-    require(S_ISREG(status.st_mode), "cannot read {}: it is not a regular file", path.string());
-    std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-        ssize_t const got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
-        require(got >= 0 || errno == EINTR, "cannot read {}: {}", path.string(), detail::system_message(errno));
-        if (got == 0)
-            break;
-        if (got > 0)
-            done += static_cast<std::size_t>(got);
+namespace detail {
+
+/// A regular file, to be read in parts.
+class open_file {
+public:
+    explicit open_file(std::filesystem::path path) : path_(std::move(path)), file_(open_regular(path_, O_RDONLY)) {
+        struct stat status {};
+        if (::fstat(file_.get(), &status) != 0)
+            give_up(system_message(errno));
+        size_ = static_cast<std::size_t>(status.st_size);
     }
-    bytes.resize(done); // shorter if someone cut the file meanwhile
-    return bytes;
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+    /// The bytes [begin, begin + count), which must lie within the file. Throws gmac::error.
+    [[nodiscard]] std::vector<std::byte> read(std::size_t begin, std::size_t count) const {
+        std::vector<std::byte> bytes(count);
+        for (std::size_t done = 0; done < count;) {
+            ssize_t const got =
+                ::pread(file_.get(), bytes.data() + done, count - done, static_cast<::off_t>(begin + done));
+            if (got > 0)
+                done += static_cast<std::size_t>(got);
+            else if (got == 0)
+                give_up("it was cut meanwhile");
+            else if (errno != EINTR)
+                give_up(system_message(errno));
+        }
+        return bytes;
+    }
+
+private:
+    [[noreturn]] void give_up(std::string_view reason) const { fail("cannot read {}: {}", path_.string(), reason); }
+
+    std::filesystem::path path_;
+    descriptor file_;
+    std::size_t size_ = 0;
+};
+
+} // namespace detail
+
+/// The bytes of a regular file, of which there may be so many at most. Throws gmac::error that names the path and what
+/// the system said.
+[[nodiscard]] inline std::vector<std::byte> read_file(std::filesystem::path const& path,
+                                                      std::size_t most = std::numeric_limits<std::size_t>::max()) {
+    detail::open_file const file(path);
+    require(file.size() <= most, "cannot read {}: it has {} bytes, but may have {} at most", path.string(), file.size(),
+            most);
+    return file.read(0, file.size());
 }
 
 } // namespace gmac

@@ -3,6 +3,7 @@
 
 #include <gmac/core/archive.hpp>
 #include <gmac/core/error.hpp>
+#include <gmac/storage/json.hpp>
 #include <gmac/storage/snapshot.hpp>
 
 #include <nlohmann/json.hpp>
@@ -192,6 +193,8 @@ private:
 [[nodiscard]] inline header parse_header(std::string_view text, std::string_view where) {
     header result;
     detail::header_reader reader(result);
+    require(!gmac::detail::has_nul(text), "{}: the header is not one of a safetensors file: it has a byte of zero",
+            where);
     bool const complete = text.starts_with('{') && nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
     require(complete, "{}: the header is not one of a safetensors file: {}", where,
             reader.problem().empty() ? "it does not begin with {" : reader.problem());

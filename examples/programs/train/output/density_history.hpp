@@ -72,8 +72,9 @@ inline void plot_density_history(std::filesystem::path const& stem, density_pict
                 "title '{:.3g} M steps'",
                 k == 0 ? "plot" : ",", m, k, light, light, static_cast<double>(moments[k].step) / 1e6);
         }
-        picture.plot += fmt::format("set title {}\nset xrange [{}:{}]\nset yrange [0:{}]\n{}\n",
+        picture.plot += fmt::format("set title {}\nset xrange [{}:{}]\nset format x '{}'\nset yrange [0:{}]\n{}\n",
                                     gnuplot::literal(method), gnuplot::number(shown.low), gnuplot::number(shown.high),
+                                    gnuplot::tick_format(shown.low, shown.high),
                                     gnuplot::number(top > 0.0 ? 1.2 * top : 1.0), lines);
     }
     picture.plot += "unset multiplot\n";

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -22,8 +23,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 /// Pictures through the program gnuplot. Data go into the script itself, so nothing lies about if it fails.
@@ -42,9 +41,9 @@ namespace gmac::examples::train::gnuplot {
     return result + '"';
 }
 
-/// A number for gnuplot; one that is not finite is a gap in a line.
+/// A number for gnuplot, exactly; one that is not finite is a gap in a line.
 [[nodiscard]] inline std::string number(double value) {
-    return std::isfinite(value) ? fmt::format("{:.9g}", value) : std::string("NaN");
+    return std::isfinite(value) ? fmt::format("{}", value) : std::string("NaN");
 }
 
 /// 1, 2 or 5 times a power of ten, such that about `count` steps make `range`.
@@ -52,6 +51,13 @@ namespace gmac::examples::train::gnuplot {
     double const raw = range / count;
     double const power = std::pow(10.0, std::floor(std::log10(raw)));
     return power * (raw < 1.5 * power ? 1.0 : raw < 3.5 * power ? 2.0 : raw < 7.5 * power ? 5.0 : 10.0);
+}
+
+/// How to write the numbers on an axis from `low` to `high` such that neighbours differ.
+[[nodiscard]] inline std::string tick_format(double low, double high) {
+    double const largest = (std::max)(std::abs(low), std::abs(high));
+    double const digits = std::ceil(std::log10(largest / tick_step(high - low, 5.0))) + 1.0;
+    return digits > 6.0 ? fmt::format("%.{:.0f}g", (std::min)(digits, 17.0)) : std::string("%g");
 }
 
 /// Named data inside the script: `$name << EOD … EOD`, one row a line. The columns must have one length.
@@ -66,13 +72,20 @@ namespace gmac::examples::train::gnuplot {
     return text + "EOD\n";
 }
 
-/// Runs gnuplot on a script. Throws gmac::error if it is not installed, or if it fails, with what it says.
-inline void run(std::string_view script, char const* program = "gnuplot") {
-    // Temporary files instead of pipes: however much either side writes, nobody waits for the other.
+/// Runs gnuplot on a script, and returns what it draws to its standard output. Throws gmac::error if it is not installed,
+/// or if it fails, with what it says.
+inline std::string run(std::string_view script, char const* program = "gnuplot") {
+    // Temporary files for all but the picture: however much either side writes, nobody waits for the other.
     using file = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
     file const input(std::tmpfile(), &std::fclose);
-    file const output(std::tmpfile(), &std::fclose);
-    gmac::require(input && output, "cannot make a temporary file for gnuplot: {}", gmac::detail::system_message(errno));
+    file const messages(std::tmpfile(), &std::fclose);
+    std::array<int, 2> ends{};
+    gmac::require(input && messages && ::pipe(ends.data()) == 0, "cannot make a temporary file for gnuplot: {}",
+                  gmac::detail::system_message(errno));
+    gmac::detail::descriptor const drawn(ends[0]);
+    gmac::detail::descriptor drawing(ends[1]);
+    ::fcntl(drawn.get(), F_SETFD, FD_CLOEXEC);
+    ::fcntl(drawing.get(), F_SETFD, FD_CLOEXEC);
     bool const written = std::fwrite(script.data(), 1, script.size(), input.get()) == script.size() &&
                          std::fflush(input.get()) == 0 && std::fseek(input.get(), 0, SEEK_SET) == 0;
     gmac::require(written, "cannot write a temporary file for gnuplot: {}", gmac::detail::system_message(errno));
@@ -80,8 +93,8 @@ inline void run(std::string_view script, char const* program = "gnuplot") {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, ::fileno(input.get()), STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, ::fileno(output.get()), STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, ::fileno(output.get()), STDERR_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, drawing.get(), STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, ::fileno(messages.get()), STDERR_FILENO);
     std::array<char*, 2> arguments{const_cast<char*>(program), nullptr};
     pid_t child = 0;
     int const problem = ::posix_spawnp(&child, program, &actions, nullptr, arguments.data(), environ);
@@ -92,15 +105,25 @@ inline void run(std::string_view script, char const* program = "gnuplot") {
                   program);
     gmac::require(problem == 0, "no picture was drawn: {} cannot be run: {}", program,
                   gmac::detail::system_message(problem));
+    drawing.close();
+    std::string picture;
+    std::array<char, 65536> part{};
+    for (ssize_t got = 1; got != 0;) {
+        got = ::read(drawn.get(), part.data(), part.size());
+        if (got > 0)
+            picture.append(part.data(), static_cast<std::size_t>(got));
+        else if (got < 0 && errno != EINTR)
+            break; // gnuplot ends by its broken pipe
+    }
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
         gmac::require(errno == EINTR, "cannot wait for {}: {}", program, gmac::detail::system_message(errno));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return;
+        return picture;
 
     std::array<char, 600> text{};
-    std::rewind(output.get());
-    std::string said(text.data(), std::fread(text.data(), 1, text.size(), output.get()));
+    std::rewind(messages.get());
+    std::string said(text.data(), std::fread(text.data(), 1, text.size(), messages.get()));
     while (!said.empty() && (said.back() == '\n' || said.back() == ' '))
         said.pop_back();
     gmac::fail("no picture was drawn: {} {}: {}", program,
@@ -109,7 +132,7 @@ inline void run(std::string_view script, char const* program = "gnuplot") {
                said);
 }
 
-/// A picture: `data` defines what `plot` draws, and is sent once for both formats.
+/// A picture: `data` defines what `plot` draws.
 struct picture {
     std::string data;
     std::string plot;
@@ -123,31 +146,18 @@ struct output {
     std::string_view terminal;
 };
 
-/// Writes the picture to each of the files. Old ones of these names are replaced once the new ones are whole.
+/// Writes the picture to each of the files by gmac::replace_file, once all are drawn. The script names no file, so that
+/// it does not matter what is in their names, and whether all is written is seen here.
 inline void write(std::span<output const> outputs, picture const& what, char const* program = "gnuplot") {
-    std::string script = "set encoding utf8\n" + what.data;
-    std::vector<std::pair<std::filesystem::path, std::filesystem::path>> files;
+    std::vector<std::string> drawn;
     for (auto const& [file, terminal] : outputs) {
-        if (::access(gmac::detail::folder_of(file).c_str(), W_OK | X_OK) != 0) // gnuplot would print its script
-            gmac::fail("no picture was drawn: cannot write {}: {}", file.string(), gmac::detail::system_message(errno));
-        files.emplace_back(file.string() + ".partial", file);
-        script += fmt::format("reset\nset terminal {} size {},{}\nset output {}\n{}\nunset output\n", terminal,
-                              what.width, what.height, literal(files.back().first.string()), what.plot);
+        drawn.push_back(run(fmt::format("set encoding utf8\nset terminal {} size {},{}\n{}{}\n", terminal, what.width,
+                                        what.height, what.data, what.plot),
+                            program));
+        gmac::require(!drawn.back().empty(), "no picture was drawn: {} was given nothing to draw", program);
     }
-    struct remover {
-        ~remover() {
-            std::error_code ignored;
-            for (auto const& file : all)
-                std::filesystem::remove(file.first, ignored);
-        }
-        decltype(files) const& all;
-    } const remove_partial{files};
-    run(script, program);
-    for (auto const& [partial, whole] : files) {
-        std::error_code problem;
-        std::filesystem::rename(partial, whole, problem);
-        gmac::require(!problem, "cannot write {}: {}", whole.string(), problem.message());
-    }
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        gmac::replace_file(outputs[i].file, drawn[i]);
 }
 
 /// Writes `stem`.png and `stem`.svg. No enhanced text: an underscore is an underscore.

@@ -89,13 +89,11 @@ struct spread {
     std::vector<double> x, mean, low, high;
 };
 
-/// Mean, lowest and highest of the curves, where all of them are known.
+/// Mean, lowest and highest of the curves, of which each has a point, where all of them are known.
 [[nodiscard]] inline spread spread_of(std::span<curve const> curves) {
     double first = -std::numeric_limits<double>::infinity();
     double last = std::numeric_limits<double>::infinity();
     for (curve const& one : curves) {
-        if (one.x.empty())
-            return {};
         first = (std::max)(first, one.x.front());
         last = (std::min)(last, one.x.back());
     }
@@ -177,6 +175,8 @@ public:
     [[nodiscard]] std::string const& data() const noexcept { return data_; }
     /// Whether a line of the key is for the single episodes.
     [[nodiscard]] bool has_points() const noexcept { return points_; }
+    /// Whether the mean and the spread of several runs are drawn.
+    [[nodiscard]] bool has_spread() const noexcept { return spread_; }
 
     /// The commands for all but the size and the place of the plot, with about `ticks` numbers below it.
     [[nodiscard]] std::string plot(double ticks) const {
@@ -200,7 +200,8 @@ public:
 
 private:
     void add_method(std::string const& method, std::string_view colour) {
-        std::vector<curve> curves;
+        std::vector<curve> curves; // that have a point
+        bool found = false;
         for (auto const& run : what_.runs) {
             if (run.method != method)
                 continue;
@@ -209,27 +210,42 @@ private:
                                               : finite_points(run.frames, run.mean_returns);
             if (what_.runs.size() == 1)
                 add_episodes(std::move(episodes));
-            empty_ = empty_ && smooth.y.empty();
-            curves.push_back(std::move(smooth));
+            found = true;
+            if (!smooth.y.empty())
+                curves.push_back(std::move(smooth));
         }
-        if (curves.empty())
+        if (!found)
             return;
+        empty_ = empty_ && curves.empty();
+        if (curves.empty()) {
+            add_strong({}, 3.0, colour, fmt::format("{}: no episode has ended yet", method));
+            return;
+        }
         if (curves.size() == 1) {
-            strong_ += fmt::format("{} using 1:2 with lines linewidth 3 linecolor rgb '{}' title {}, ", add(curves[0]),
-                                   colour, gnuplot::literal(method + ": " + what_.smoothing));
+            add_strong({curves[0].x, curves[0].y}, 3.0, colour, fmt::format("{}: {}", method, what_.smoothing));
             return;
         }
         for (curve const& one : curves)
             faint_ += fmt::format("{} using 1:2 with lines linewidth 1 linecolor rgb '#90{}' notitle, ", add(one),
                                   colour.substr(1));
         spread const all = spread_of(curves);
-        auto const name = add(std::vector{all.x, all.low, all.high, all.mean});
+        if (all.x.empty()) { // the runs have nothing in common
+            add_strong({}, 1.0, colour, fmt::format("{}: each of {} runs", method, curves.size()));
+            return;
+        }
+        spread_ = true;
+        add_strong({all.x, all.mean}, 3.5, colour, fmt::format("{}: mean of {} runs", method, curves.size()));
         faint_ =
             fmt::format("{} using 1:2:3 with filledcurves fillstyle solid noborder linecolor rgb '#d8{}' notitle, ",
-                        name, colour.substr(1)) +
+                        add(std::vector{all.x, all.low, all.high}), colour.substr(1)) +
             faint_;
-        strong_ += fmt::format("{} using 1:4 with lines linewidth 3.5 linecolor rgb '{}' title {}, ", name, colour,
-                               gnuplot::literal(fmt::format("{}: mean of {} runs", method, curves.size())));
+    }
+
+    /// A line with an entry in the key, or the entry alone if there are no points.
+    void add_strong(curve const& points, double width, std::string_view colour, std::string const& title) {
+        strong_ +=
+            fmt::format("{} with lines linewidth {} linecolor rgb '{}' title {}, ",
+                        points.x.empty() ? "NaN" : add(points) + " using 1:2", width, colour, gnuplot::literal(title));
     }
 
     void add_episodes(curve episodes) {
@@ -250,9 +266,6 @@ private:
     std::string add(std::vector<std::vector<double>> columns) {
         for (double& x : columns[0])
             x /= unit_;
-        if (columns[0].empty()) // gnuplot refuses a block without a row
-            for (auto& column : columns)
-                column.push_back(std::numeric_limits<double>::quiet_NaN());
         auto const name = fmt::format("{}data{}", prefix_, blocks_++);
         data_ += gnuplot::data_block(name, columns);
         return '$' + name;
@@ -265,6 +278,7 @@ private:
     std::string unit_name_;
     std::string data_, faint_, strong_;
     std::size_t blocks_ = 0;
+    bool spread_ = false; // mean and spread are drawn
     bool points_ = false; // single episodes are drawn
     bool empty_ = true;   // no run has a finite return
 };
@@ -283,7 +297,7 @@ inline void plot_learning_curve(std::filesystem::path const& stem, learning_curv
         "set key bmargin center vertical Left reverse maxrows {}\nset lmargin 11\nset rmargin 4\nset tmargin 3.6\n"
         "set bmargin {}\n",
         gnuplot::style, key_rows, 4.2 + 1.2 * static_cast<double>(key_rows));
-    if (what.runs.size() > methods.size())
+    if (curves.has_spread())
         head += fmt::format("set label {} at graph 0.5, 1.02 center font ',11' textcolor rgb '#666666'\n",
                             gnuplot::literal(detail::spread_legend));
     gnuplot::draw(stem, {curves.data(), head + curves.plot(10.0), 1200, 720});

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -22,13 +23,8 @@ struct learning_figure {
 inline void plot_learning_figure(std::filesystem::path const& stem, learning_figure const& what) {
     gmac::require(!what.panels.empty(), "learning figure: there is no panel to draw");
     std::vector<std::string> methods;
-    bool spreads = false;
-    for (learning_curve const& panel : what.panels) {
-        std::vector<std::string> own;
-        detail::add_methods(own, panel);
+    for (learning_curve const& panel : what.panels)
         detail::add_methods(methods, panel);
-        spreads = spreads || panel.runs.size() > own.size();
-    }
 
     // Pixels.
     std::size_t const columns = what.panels.size() == 4 ? 2 : (std::min<std::size_t>)(3, what.panels.size());
@@ -50,11 +46,14 @@ inline void plot_learning_figure(std::filesystem::path const& stem, learning_fig
         "{}set multiplot\nset key off\nset title font ',13' textcolor rgb '#222222'\n"
         "set label {} at screen 0.5, {} center font ',16' textcolor rgb '#222222'\n",
         gnuplot::style, gnuplot::literal(what.title), gnuplot::number(down(22)));
-    if (spreads)
+    std::vector<detail::learning_curve_plot> plots;
+    for (std::size_t i = 0; i < what.panels.size(); ++i)
+        plots.emplace_back(what.panels[i], methods, fmt::format("panel{}", i));
+    if (std::ranges::any_of(plots, &detail::learning_curve_plot::has_spread))
         picture.plot += fmt::format("set label {} at screen 0.5, {} center font ',11' textcolor rgb '#666666'\n",
                                     gnuplot::literal(detail::spread_legend), gnuplot::number(down(44)));
     for (std::size_t i = 0; i < what.panels.size(); ++i) {
-        detail::learning_curve_plot const curves(what.panels[i], methods, fmt::format("panel{}", i));
+        detail::learning_curve_plot const& curves = plots[i];
         picture.data += curves.data();
         std::size_t const left = panel_width * (i % columns);
         std::size_t const top = head + panel_height * (i / columns);

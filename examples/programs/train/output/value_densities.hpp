@@ -46,6 +46,8 @@ struct value_densities {
 
 namespace detail {
 
+inline constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
 /// The components as they are, or a Gaussian around each sample: Silverman's rule of thumb, with the deviation.
 [[nodiscard]] inline std::vector<density_component> components_of(value_panel const& panel) {
     gmac::require(panel.components.empty() != panel.samples.empty(),
@@ -56,22 +58,26 @@ namespace detail {
                       "value densities: step {} has the component (weight {}, mean {}, deviation {}), but weight and "
                       "deviation must not be negative and all must be finite",
                       panel.step, one.weight, one.mean, one.deviation);
-    if (panel.samples.empty())
-        return panel.components;
-    auto const count = static_cast<double>(panel.samples.size());
-    double mean = 0.0;
-    for (double const sample : panel.samples) {
-        gmac::require(std::isfinite(sample), "value densities: step {} has the sample {}, but all must be finite",
-                      panel.step, sample);
-        mean += sample / count;
+    std::vector<density_component> result = panel.components;
+    if (!panel.samples.empty()) {
+        auto const count = static_cast<double>(panel.samples.size());
+        double mean = 0.0;
+        for (double const sample : panel.samples) {
+            gmac::require(std::isfinite(sample), "value densities: step {} has the sample {}, but all must be finite",
+                          panel.step, sample);
+            mean += sample / count;
+        }
+        double variance = 0.0;
+        for (double const sample : panel.samples)
+            variance += (sample - mean) * (sample - mean) / count;
+        double const bandwidth = 1.06 * std::sqrt(variance) * std::pow(count, -0.2);
+        for (double const sample : panel.samples)
+            result.push_back({1.0 / count, sample, bandwidth});
     }
-    double variance = 0.0;
-    for (double const sample : panel.samples)
-        variance += (sample - mean) * (sample - mean) / count;
-    double const bandwidth = 1.06 * std::sqrt(variance) * std::pow(count, -0.2);
-    std::vector<density_component> result;
-    for (double const sample : panel.samples)
-        result.push_back({1.0 / count, sample, bandwidth});
+    // What is narrower than the gap between two numbers can only be drawn as a point.
+    for (auto& one : result)
+        if (one.deviation < (std::max)(epsilon * std::abs(one.mean), std::numeric_limits<double>::min() / epsilon))
+            one.deviation = 0.0;
     return result;
 }
 
@@ -137,7 +143,9 @@ struct density_panel {
         range.include(quantile(components, 0.004 * total), quantile(components, 0.996 * total));
         range.include(panel.return_to_go, panel.return_to_go);
         range.include(mean, mean);
-        double const margin = range.width() > 0.0 ? 0.05 * range.width() : 1.0;
+        // At least a few numbers of type double must lie in it.
+        double const closest = 8.0 * epsilon * (std::max)(std::abs(range.low), std::abs(range.high));
+        double const margin = range.width() > 0.0 ? (std::max)(0.05 * range.width(), closest) : 1.0;
         range = {range.low - margin, range.high + margin};
     }
 
@@ -261,7 +269,8 @@ inline void plot_value_densities(std::filesystem::path const& stem, value_densit
             gnuplot::number(down(top)), gnuplot::number(down(top + panel_height - gap)),
             gnuplot::number(across(left + 95)), gnuplot::number(across(left + column_width - 30)),
             gnuplot::number(across(left + 22)), gnuplot::number(down(top + (panel_height - gap) / 2)),
-            gnuplot::literal(lowest ? what.x_label : ""), gnuplot::literal(lowest || !shared ? "%g" : ""));
+            gnuplot::literal(lowest ? what.x_label : ""),
+            gnuplot::literal(lowest || !shared ? gnuplot::tick_format(ranges[i].low, ranges[i].high) : ""));
         picture.plot += detail::draw_panel(panels[i], ranges[i], i, picture.data);
     }
     picture.plot += "unset multiplot\n";

@@ -144,9 +144,10 @@ private:
                 label(fmt::format("what followed {:.0f}", panel.source->return_to_go), middle + 0.18, 0.88, 11,
                       gnuplot::colours[1]);
         text +=
-            fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\nset xtics {} format '%g'\nset xlabel 'reward units'\n",
+            fmt::format("set xrange [{}:{}]\nset yrange [0:{}]\nset xtics {} format '{}'\nset xlabel 'reward units'\n",
                         gnuplot::number(shown_.low), gnuplot::number(shown_.high), gnuplot::number(top_),
-                        gnuplot::number(gnuplot::tick_step(shown_.width(), 5.0)));
+                        gnuplot::number(gnuplot::tick_step(shown_.width(), 5.0)),
+                        gnuplot::tick_format(shown_.low, shown_.high));
         auto const line = [&](double place, double height, std::string_view head, std::string_view style,
                               std::string_view colour) {
             text += fmt::

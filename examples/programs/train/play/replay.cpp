@@ -5,10 +5,13 @@
 #include "bullet/trace.hpp"
 
 #include <gmac/core/error.hpp>
+#include <gmac/storage/files.hpp>
 
 #include <fmt/format.h>
 
 #include <fstream>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,7 +28,7 @@ constexpr std::string_view prefix = "bullet/";
     fail("--env: there is no robot \"{}\"; the known ones are {}", name, known_robots());
 }
 
-[[nodiscard]] std::vector<double> read_file(char const* option, std::string const& path, std::size_t columns) {
+[[nodiscard]] std::vector<double> read_numbers(char const* option, std::string const& path, std::size_t columns) {
     std::ifstream file(path);
     require(file.is_open(), "{}: {} cannot be opened", option, path);
     return bullet::read_table(file, fmt::format("{} {}", option, path), columns);
@@ -42,16 +45,14 @@ std::string known_robots() {
 
 void replay(replay_options const& chosen) {
     bullet::robot const& table = find_environment(chosen.environment);
-    std::vector<double> const joints = read_file("--joints", chosen.joints, table.action_size());
+    std::vector<double> const joints = read_numbers("--joints", chosen.joints, table.action_size());
     require(joints.size() == table.action_size(), "--joints {}: it has {} rows, but must have one", chosen.joints,
             joints.size() / table.action_size());
-    std::vector<double> const actions = read_file("--actions", chosen.actions, table.action_size());
-    std::ofstream file(chosen.trace);
-    require(file.is_open(), "--trace: {} cannot be written", chosen.trace);
+    std::vector<double> const actions = read_numbers("--actions", chosen.actions, table.action_size());
     bullet::locomotion robot(table, chosen.merged ? bullet::link_layout::merged : bullet::link_layout::separate);
-    bullet::write_trace(file, robot, joints, actions);
-    file.close();
-    require(file.good(), "--trace: {} could not be written to the end", chosen.trace);
+    std::ostringstream trace;
+    bullet::write_trace(trace, robot, joints, actions);
+    replace_file(chosen.trace, trace.str());
 }
 
 } // namespace gmac::examples::train

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-curves as its user meets it, on runs written by hand.
+#include "scratch_folder.hpp"
+#include "support/catch.hpp"
+#include "support/program.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+
+using gmac::testing::program_outcome;
+using gmac::testing::run_program;
+
+namespace {
+
+void write_run(std::filesystem::path const& folder, std::string const& seed, std::string const& rows) {
+    std::filesystem::create_directories(folder);
+    test::spit(folder / "config.json", R"({"env": "classic/cart_pole", "algorithm": "gmac", "seed": )" + seed + "}");
+    test::spit(folder / "metrics.csv", rows);
+}
+
+std::string const two_rows = "frames,seconds,mean_return\n100,0.5,nan\n200,1,20.25\n";
+
+program_outcome curves(test::scratch_folder const& folder, std::string const& arguments) {
+    return run_program(fmt::format("cd '{}' && '{}' {} 2>&1", folder.path().string(), GMAC_CURVES, arguments));
+}
+
+} // namespace
+
+TEST_CASE("gmac-curves draws the runs that have an update, and names those that have none") {
+    test::scratch_folder const folder;
+    write_run(folder / "a", "18446744073709551615", two_rows);
+    write_run(folder / "empty", "2", "");
+    write_run(folder / "header", "3", "frames,seconds,mean_return\n");
+    write_run(folder / "cut", "4", "frames,seconds,mean_return\n100,");
+    write_run(folder / "none", "5", "");
+    std::filesystem::remove(folder / "none/metrics.csv");
+    auto const drawn = curves(folder, "empty a header cut none --out picture");
+    CHECK(drawn.status == 0);
+    for (std::string const name : {"empty", "header", "cut", "none"})
+        CHECK(drawn.says(name + " has no update yet and is left out\n"));
+    CHECK(drawn.says("| classic/cart_pole | gmac | 18446744073709551615 | 20.2 | 20.2 | nan | 1.0 | 200 |\n"));
+    CHECK(std::filesystem::exists(folder / "picture.png"));
+    CHECK(std::filesystem::exists(folder / "picture.svg"));
+    auto const nothing = curves(folder, "empty none");
+    CHECK(nothing.status == 1);
+    CHECK(nothing.text.ends_with("gmac-curves: none of these runs has an update yet\n"));
+}
+
+TEST_CASE("gmac-curves says which file is wrong, and how") {
+    test::scratch_folder const folder;
+    write_run(folder / "a", "1", two_rows);
+    auto const says = [&](std::string const& what) {
+        auto const refused = curves(folder, "a");
+        INFO(refused.text);
+        CHECK(refused.status == 1);
+        CHECK(refused.text == "gmac-curves: " + what + "\n");
+    };
+    auto const config = [&](std::string const& text, std::string const& what) {
+        test::spit(folder / "a/config.json", text);
+        says("a/config.json " + what);
+    };
+    config(std::string(100'000, '[') + std::string(100'000, ']'),
+           "has more than 64 arrays and objects within each other");
+    config("{", "is not JSON");
+    config("[]", "has no text /env");
+    config(R"({"env": 3})", "has no text /env");
+    config(R"({"env": "x", "algorithm": "y", "seed": "1"})", "has no number /seed");
+    write_run(folder / "a", "1", two_rows);
+    test::spit(folder / "a/summary.json", R"({"evaluation": [1]})");
+    says("a/summary.json has no number /evaluation/mean");
+    std::filesystem::remove(folder / "a/summary.json");
+    std::filesystem::remove(folder / "a/metrics.csv");
+    REQUIRE(::mkfifo((folder / "a/metrics.csv").c_str(), 0600) == 0);
+    says("cannot read a/metrics.csv: it is not a regular file");
+    std::filesystem::remove(folder / "a/metrics.csv");
+    test::spit(folder / "a/metrics.csv", "frames,seconds\n1,2\n");
+    says("there is no column mean_return, only frames, seconds");
+    std::filesystem::remove_all(folder / "a");
+    says("cannot read a/config.json: No such file or directory");
+}
