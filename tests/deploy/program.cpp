@@ -54,7 +54,7 @@ TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
 }
 
 TEST_CASE("gmac-act takes one observation a line, to the last token", "[deploy]") {
-    deployed_policy<> policy(nn::mlp<backends::simd<float>>({2, 1}),
+    deployed_policy<> policy(nn::mlp<backends::simd<float>>({2, 1}, {.function = nn::activation::none}),
                              {actors::diagonal_gaussian{}, box::uniform(1, -HUGE_VALF, HUGE_VALF)});
     policy.parameters()[0] = 1.0f; // the action is the first number, and nothing of the second
     policy.parameters()[3] = 1.0f;

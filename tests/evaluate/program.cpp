@@ -4,6 +4,8 @@
 #include "output/scratch_folder.hpp"
 #include "support/catch.hpp"
 
+#include <gmac/storage/checkpoint.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -170,6 +172,23 @@ TEST_CASE("what cannot be evaluated is said", "[evaluate]") {
     for (std::string const option : {"--episodes", "--seed", "--resamples", "--threads"})
         says(path + " " + option + "=-1", option + ": -1 is negative, but must be at least 0");
     says(path + " --out /proc/gmac/x", "/proc/gmac");
-    std::filesystem::resize_file(folder / "run" / "checkpoint.safetensors", 500);
+
+    auto const file = folder / "run" / "checkpoint.safetensors";
+    auto const with = [&](auto&& change) { // of the settings in a checkpoint that is signed anew
+        auto stored = gmac::read_checkpoint(file);
+        change(stored.metadata["settings"]);
+        gmac::write_checkpoint(folder / "changed", stored);
+        return (folder / "changed").string();
+    };
+    says(with([](std::string& settings) { settings.assign(100'000, '['); }),
+         "has more than 64 arrays and objects within each other");
+    for (std::string const widths : {"[8589934592, 8589934592]", "[1000000]", "[64, 18446744073709551615]"})
+        says(with([&](std::string& settings) {
+                 auto all = json::parse(settings);
+                 all["hidden"] = json::parse(widths);
+                 settings = all.dump();
+             }),
+             "units, which is more than the file holds");
+    std::filesystem::resize_file(file, 500);
     says(path, "truncated");
 }

@@ -106,7 +106,7 @@ public:
         std::vector<std::size_t> widths;
         double size = 0.0;
         for (std::size_t i = 0; fits && i < list.size(); ++i) {
-            fits = list[i].is_number_unsigned() && list[i] > 0;
+            fits = list[i].is_number_unsigned() && list[i] > 0u;
             widths.push_back(fits ? list[i].get<std::size_t>() : 0);
             if (i > 0)
                 size += static_cast<double>(widths[i - 1]) * static_cast<double>(widths[i]);
@@ -130,7 +130,7 @@ public:
     template <class Backend>
     [[nodiscard]] nn::atari_trunk<Backend> atari_trunk(std::size_t bytes) const {
         nlohmann::json const &frames = at("/trunk/frames"), &units = at("/trunk/units");
-        bool const fits = frames.is_number_unsigned() && frames > 0 && units.is_number_unsigned() && units > 0;
+        bool const fits = frames.is_number_unsigned() && frames > 0u && units.is_number_unsigned() && units > 0u;
         // The weights of the first and the last layer.
         double const size = fits ? 64.0 * 32.0 * frames.get<double>() + 7.0 * 7.0 * 32.0 * units.get<double>() : 0.0;
         require(
@@ -187,7 +187,7 @@ private:
         bool const real = json_.contains("action_size");
         nlohmann::json const& count = at(real ? "/action_size" : "/actions");
         std::string_view const what = real ? "action elements" : "actions";
-        require(count.is_number_unsigned() && count > 0, "{}: the policy has {} {}, but must have at least 1", where_,
+        require(count.is_number_unsigned() && count > 0u, "{}: the policy has {} {}, but must have at least 1", where_,
                 count.dump(), what);
         // The actor's layer has at least a row of weights and a bias for each.
         require(count.get<double>() * static_cast<double>(features + 1) * sizeof(float) <= static_cast<double>(bytes),

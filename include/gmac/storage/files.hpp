@@ -129,7 +129,7 @@ struct destination {
             continue;
         }
         // To open what is open here already would begin at its start again, over what was written before.
-        std::fflush(nullptr);
+        std::fflush(stdout);
         descriptor file(link ? ::fcntl(std::atoi(place.filename().c_str()), F_DUPFD_CLOEXEC, 0)
                              : ::open(place.c_str(), O_WRONLY | O_CLOEXEC));
         require(file.open(), "cannot write {}: {}", path.string(), system_message(errno));

@@ -145,7 +145,7 @@ struct density_panel {
         range.include(mean, mean);
         // At least a few numbers of type double must lie in it.
         double const closest = 8.0 * epsilon * (std::max)(std::abs(range.low), std::abs(range.high));
-        double const margin = range.width() > 0.0 ? (std::max)(0.05 * range.width(), closest) : 1.0;
+        double const margin = (std::max)(range.width() > 0.0 ? 0.05 * range.width() : 1.0, closest);
         range = {range.low - margin, range.high + margin};
     }
 
