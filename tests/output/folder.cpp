@@ -48,6 +48,15 @@ TEST_CASE("a run folder is made with its parents, and holds the configuration") 
     CHECK(run.checkpoint() == path / "checkpoint.safetensors");
     test::spit(path / "config.json", "{\"seed\": ");
     CHECK(test::message_of([&] { (void)run.read_config(); }) == (path / "config.json").string() + " is not JSON");
+    test::spit(path / "config.json", "[]");
+    CHECK(test::message_of([&] { (void)run.read_config(); }) ==
+          (path / "config.json").string() + " is not a JSON object");
+    test::spit(path / "config.json", std::string(100'000, '[') + std::string(100'000, ']'));
+    CHECK(test::message_of([&] { (void)run.read_config(); }) ==
+          (path / "config.json").string() + " has more than 64 arrays and objects within each other");
+    std::filesystem::remove(path / "config.json");
+    REQUIRE(::mkfifo((path / "config.json").c_str(), 0600) == 0);
+    CHECK(test::contains(test::message_of([&] { (void)run.read_config(); }), "it is not a regular file"));
 }
 
 TEST_CASE("a run that was killed while it wrote its config left nothing") {

@@ -79,6 +79,15 @@ TEST_CASE("a finished run gets what it lacks, and keeps what it has") {
          {"learning_curve.png", "learning_curve.svg", "value_densities.png", "value_densities.svg"})
         CHECK(fs::exists(run / name));
     CHECK(train("--resume " + run.string()).says("has done its 2048 frames"));
+    fs::remove(run / "learning_curve.svg");
+    fs::create_symlink("/dev/full", run / "learning_curve.svg");
+    auto const full = train("--resume " + run.string());
+    CHECK(full.status == 1);
+    CHECK(full.says(
+        fmt::format("gmac-train: cannot write {}: No space left on device", (run / "learning_curve.svg").string())));
+    CHECK_FALSE(full.says("pictures are in"));
+    fs::remove(run / "learning_curve.svg");
+    CHECK(train("--resume " + run.string()).says("checkpoint and pictures are in"));
     CHECK(train(fmt::format("--resume {} --keep-checkpoints 1 --frames 2048{}", run.string(), quiet)).status == 1);
 }
 

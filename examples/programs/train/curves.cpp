@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-curves: one picture and one table of several runs of gmac-train.
+#include "output/json_value.hpp"
 #include "output/learning_figure.hpp"
 #include "output/metrics_table.hpp"
 #include "support/parse_options.hpp"
@@ -12,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -25,16 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace train = gmac::examples::train;
-
-/// A value of the JSON object in a file.
-template <class T>
-T value_of(nlohmann::json const& json, char const* place, fs::path const& path) {
-    nlohmann::json::json_pointer const pointer(place);
-    bool const there = json.contains(pointer);
-    gmac::require(there && (std::same_as<T, std::string> ? json[pointer].is_string() : json[pointer].is_number()),
-                  "{} has no {} {}", path.string(), std::same_as<T, std::string> ? "text" : "number", place);
-    return json[pointer].get<T>();
-}
 
 struct line {
     std::string environment, algorithm;
@@ -59,9 +49,9 @@ train::learning_curve& panel_of(train::learning_figure& figure, std::string cons
 std::optional<line> add_run(fs::path const& folder, train::learning_figure& figure) {
     fs::path const config_path = folder / "config.json";
     auto const config = gmac::read_json(config_path);
-    line result{.environment = value_of<std::string>(config, "/env", config_path),
-                .algorithm = value_of<std::string>(config, "/algorithm", config_path),
-                .seed = value_of<std::uint64_t>(config, "/seed", config_path)};
+    line result{.environment = train::json_value<std::string>(config, "/env", config_path),
+                .algorithm = train::json_value<std::string>(config, "/algorithm", config_path),
+                .seed = train::json_value<std::uint64_t>(config, "/seed", config_path)};
     train::csv_table table;
     if (fs::exists(folder / "metrics.csv"))
         table = train::read_csv(folder / "metrics.csv");
@@ -78,7 +68,7 @@ std::optional<line> add_run(fs::path const& folder, train::learning_figure& figu
     if (fs::path const path = folder / "summary.json"; fs::exists(path)) {
         auto const summary = gmac::read_json(path);
         if (summary.contains("evaluation"))
-            result.evaluation = value_of<double>(summary, "/evaluation/mean", path);
+            result.evaluation = train::json_value<double>(summary, "/evaluation/mean", path);
     }
     return result;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-scores: the table of scores of a folder of runs on Atari games.
+#include "output/json_value.hpp"
 #include "output/metrics_table.hpp"
 #include "output/paper_comparison.hpp"
 #include "output/score_table.hpp"
 #include "support/parse_options.hpp"
 
 #include <gmac/core/error.hpp>
-#include <gmac/storage/files.hpp>
+#include <gmac/storage/json.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -16,7 +17,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace {
@@ -26,12 +26,10 @@ namespace train = gmac::examples::train;
 
 /// Adds the run in `folder`, if it is one on an Atari game with a finished episode.
 void add_run(fs::path const& folder, std::vector<train::game_score>& runs) {
-    auto const bytes = gmac::read_file(folder / "config.json");
-    auto const config =
-        nlohmann::json::parse(std::string_view(reinterpret_cast<char const*>(bytes.data()), bytes.size()), nullptr,
-                              false);
-    gmac::require(!config.is_discarded(), "{} is not JSON", (folder / "config.json").string());
-    std::string const environment = config.at("env");
+    fs::path const path = folder / "config.json";
+    auto const config = gmac::read_json(path);
+    auto const environment = train::json_value<std::string>(config, "/env", path);
+    auto const algorithm = train::json_value<std::string>(config, "/algorithm", path);
     if (!environment.starts_with("ale/") || !fs::exists(folder / "episodes.csv"))
         return;
     auto const episodes = train::read_csv(folder / "episodes.csv");
@@ -39,7 +37,7 @@ void add_run(fs::path const& folder, std::vector<train::game_score>& runs) {
         fmt::print(stderr, "{} has no finished game and is left out\n", folder.string());
         return;
     }
-    runs.push_back({environment.substr(4), config.at("algorithm"), train::last_hundred(episodes.column("return"))});
+    runs.push_back({environment.substr(4), algorithm, train::last_hundred(episodes.column("return"))});
 }
 
 /// The columns of the paper's own scores.

@@ -355,6 +355,8 @@ bool session::draw() {
         draw_learning_curve(title);
         draw_value_densities(title);
         return true;
+    } catch (gnuplot::not_written const&) {
+        throw;
     } catch (error const& problem) {
         // The run is done and on the disk: a missing gnuplot takes nothing away from it.
         progress_.note(fmt::format("no pictures: {}", problem.what()));

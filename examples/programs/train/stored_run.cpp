@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstddef>
-
 namespace gmac::examples::train {
 
 namespace {
@@ -27,17 +25,6 @@ namespace fs = std::filesystem;
     return file;
 }
 
-/// Refuses layers with more numbers than the file, before memory is taken for them.
-void require_stored(settings const& all, std::size_t bytes, fs::path const& file) {
-    double inputs = 1.0;
-    for (auto const width : all.agent.hidden) {
-        require(inputs * static_cast<double>(width) * sizeof(float) <= static_cast<double>(bytes),
-                "checkpoint {}: its settings say that layers have {} units, which is more than the file holds",
-                file.string(), fmt::join(all.agent.hidden, ", "));
-        inputs = static_cast<double>(width);
-    }
-}
-
 } // namespace
 
 settings settings_of(checkpoint const& stored, fs::path const& file) {
@@ -51,7 +38,6 @@ stored_run::stored_run(fs::path const& path, executor& tasks) {
     fs::path const file = checkpoint_of(path);
     checkpoint const stored = read_checkpoint(file);
     settings_ = settings_of(stored, file);
-    require_stored(settings_, stored.state.bytes(), file);
     worlds_ =
         std::make_unique<normalized_environments>(make_environments(settings_.environment, 1, settings_.seed, tasks),
                                                   normalization_of(settings_));

@@ -28,6 +28,12 @@
 /// Pictures through the program gnuplot. Data go into the script itself, so nothing lies about if it fails.
 namespace gmac::examples::train::gnuplot {
 
+/// A picture was drawn and could not be written.
+class not_written : public gmac::error {
+public:
+    using gmac::error::error;
+};
+
 /// Text as a gnuplot string, in which nothing has a meaning: all but letters, digits and the like is written by its
 /// octal number, since gnuplot runs what is between backquotes, and does not take two single quotes at the start.
 [[nodiscard]] inline std::string literal(std::string_view text) {
@@ -147,7 +153,7 @@ struct output {
 };
 
 /// Writes the picture to each of the files by gmac::replace_file, once all are drawn. The script names no file, so that
-/// it does not matter what is in their names, and whether all is written is seen here.
+/// it does not matter what is in their names, and whether all is written is seen here. Throws gmac::error.
 inline void write(std::span<output const> outputs, picture const& what, char const* program = "gnuplot") {
     std::vector<std::string> drawn;
     for (auto const& [file, terminal] : outputs) {
@@ -156,8 +162,12 @@ inline void write(std::span<output const> outputs, picture const& what, char con
                             program));
         gmac::require(!drawn.back().empty(), "no picture was drawn: {} was given nothing to draw", program);
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        gmac::replace_file(outputs[i].file, drawn[i]);
+    try {
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            gmac::replace_file(outputs[i].file, drawn[i]);
+    } catch (gmac::error const& problem) {
+        throw not_written(problem.what());
+    }
 }
 
 /// Writes `stem`.png and `stem`.svg. No enhanced text: an underscore is an underscore.

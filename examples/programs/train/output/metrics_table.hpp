@@ -197,15 +197,7 @@ public:
 
 private:
     metrics_table(std::filesystem::path path, int flags)
-        : path_(std::move(path)),
-          file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | flags, 0666)) {
-        // Without O_NONBLOCK a pipe without a reader would be waited for.
-        if (!file_.open())
-            give_up("open", errno);
-        struct stat status {};
-        gmac::require(::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode), "{} is not a regular file",
-                      path_.string());
-    }
+        : path_(std::move(path)), file_(gmac::detail::open_regular(path_, O_WRONLY | O_CREAT | O_APPEND | flags)) {}
 
     [[nodiscard]] static std::string header_of(metrics_row const& row, std::filesystem::path const& path) {
         gmac::require(!row.empty(), "{}: a row must have at least one column", path.string());

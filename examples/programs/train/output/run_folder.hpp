@@ -5,6 +5,7 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/storage/files.hpp>
+#include <gmac/storage/json.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -110,16 +111,12 @@ public:
         write_config(values);
     }
     void write_config(nlohmann::ordered_json const& values) const { write_json(config(), values); }
-    [[nodiscard]] nlohmann::ordered_json read_config() const { return read_json(config()); }
+    [[nodiscard]] nlohmann::ordered_json read_config() const { return read_object(config()); }
 
     /// Marks the run as finished; `values` says how it ended.
     void finish(nlohmann::ordered_json const& values) const { write_json(summary(), values); }
     /// What was given to `finish`.
-    [[nodiscard]] nlohmann::ordered_json read_summary() const {
-        auto values = read_json(summary());
-        gmac::require(values.is_object(), "{} is not a JSON object", summary().string());
-        return values;
-    }
+    [[nodiscard]] nlohmann::ordered_json read_summary() const { return read_object(summary()); }
     /// A finished run that goes on is not finished any more.
     void reopen() const {
         std::error_code problem;
@@ -188,11 +185,9 @@ private:
     static void write_json(std::filesystem::path const& path, nlohmann::ordered_json const& values) {
         gmac::replace_file(path, values.dump(4, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
     }
-    [[nodiscard]] static nlohmann::ordered_json read_json(std::filesystem::path const& path) {
-        auto const bytes = gmac::read_file(path);
-        std::string_view const text(reinterpret_cast<char const*>(bytes.data()), bytes.size());
-        auto values = nlohmann::ordered_json::parse(text, nullptr, false);
-        gmac::require(!values.is_discarded(), "{} is not JSON", path.string());
+    [[nodiscard]] static nlohmann::ordered_json read_object(std::filesystem::path const& path) {
+        auto values = gmac::read_json<nlohmann::ordered_json>(path);
+        gmac::require(values.is_object(), "{} is not a JSON object", path.string());
         return values;
     }
 
