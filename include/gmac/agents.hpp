@@ -2,12 +2,16 @@
 #pragma once
 
 #include <gmac/agent/actor_critic.hpp>
+#include <gmac/heads/categorical.hpp>
 #include <gmac/heads/dirac.hpp>
 #include <gmac/heads/gaussian_mixture.hpp>
 #include <gmac/heads/implicit_quantile.hpp>
 #include <gmac/heads/scalar.hpp>
+#include <gmac/losses/categorical_cross_entropy.hpp>
+#include <gmac/losses/categorical_energy.hpp>
 #include <gmac/losses/expectile.hpp>
 #include <gmac/losses/gaussian_mixture_energy.hpp>
+#include <gmac/losses/hl_gauss.hpp>
 #include <gmac/losses/huber_quantile.hpp>
 #include <gmac/losses/sample_energy.hpp>
 #include <gmac/losses/squared_error.hpp>
@@ -40,5 +44,14 @@ template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>
 using dirac_expectile = actor_critic<Actor, heads::dirac<N>, losses::expectile, Backend, Trunk>;
 template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
 using dirac_energy = actor_critic<Actor, heads::dirac<N>, losses::sample_energy, Backend, Trunk>;
+
+/// Probabilities of N fixed atoms, learned from the target projected onto them (C51, Bellemare et al. 2017), from a Gaussian
+/// histogram of it (HL-Gauss, Farebrother et al. 2024), or by the energy distance.
+template <class Actor, std::size_t N = 51, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+using c51 = actor_critic<Actor, heads::categorical<N>, losses::categorical_cross_entropy, Backend, Trunk>;
+template <class Actor, std::size_t N = 51, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+using hl_gauss = actor_critic<Actor, heads::categorical<N>, losses::hl_gauss, Backend, Trunk>;
+template <class Actor, std::size_t N = 51, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+using categorical_energy = actor_critic<Actor, heads::categorical<N>, losses::categorical_energy, Backend, Trunk>;
 
 } // namespace gmac::agents
