@@ -30,6 +30,7 @@ double memcpy_rate(std::size_t bytes);
 
 void register_machine();
 void register_losses();
+void register_losses_on_atoms();
 void register_heads();
 void register_targets();
 void register_updates();

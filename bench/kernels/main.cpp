@@ -12,6 +12,7 @@ int main(int argument_count, char** arguments) {
         return 1;
     gmac::bench::register_machine();
     gmac::bench::register_losses();
+    gmac::bench::register_losses_on_atoms();
     gmac::bench::register_heads();
     gmac::bench::register_targets();
     gmac::bench::register_updates();

@@ -21,6 +21,14 @@ job expectile(float const* values, float const* fractions, float const* targets,
               std::size_t samples, std::size_t particles);
 job sample_energy(float const* values, float const* targets, std::size_t states, std::size_t samples,
                   std::size_t particles, bool target_term);
+/// Logits [states, atoms] on even atoms from −10 to 10, targets [states, particles]. The projection of targets onto the atoms is
+/// by all pairs, as in Dopamine and Tianshou, or scattered to the two atoms beside each target.
+enum class projection { pairs, scatter };
+job categorical_cross_entropy(float const* logits, float const* targets, std::size_t states, std::size_t atoms,
+                              std::size_t particles, projection how);
+job categorical_energy(float const* logits, float const* targets, std::size_t states, std::size_t atoms,
+                       std::size_t particles, projection how);
+job hl_gauss(float const* logits, float const* targets, std::size_t states, std::size_t atoms, std::size_t particles);
 job squared_error(float const* values, float const* returns, std::size_t states);
 job clipped_squared_error(float const* values, float const* returns, float const* old_values, std::size_t states);
 /// A loop over the steps. [(steps + 1) environments, components] each, rewards [steps, environments].

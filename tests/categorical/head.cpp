@@ -110,9 +110,8 @@ TEST_CASE("Atoms that are none are refused where they are used") {
     CHECK_THROWS_AS(mean(std::nan(""), 1.0), error);
     CHECK_THROWS_AS(mean(0.0, std::numeric_limits<double>::infinity()), error);
     CHECK_THROWS_WITH(mean(1e8, 1e8 + 1.0),
-                      "categorical head: 3 atoms from 1e+08 to 100000001 cannot be told from "
+                      "categorical head: 3 atoms from 100000000 to 100000001 cannot be told from "
                       "each other in this type");
-    CHECK_THROWS_AS(mean(-3e38, 3e38), error); // a gap of 3e38 fits float, the range does not
     CHECK_THROWS_AS(mean(-1e39, 1e39), error);
 
     heads::categorical<3> const head;

@@ -211,10 +211,41 @@ TEST_CASE("the implicit quantile network has the size that is asked for, and kee
     CHECK(none.says("--quantile-samples is 0, but must be at least 1"));
 }
 
+TEST_CASE("the atoms of a value distribution are options, which a stored run keeps, bit for bit") {
+    scratch folder;
+    auto const run = [&](std::string const& name, std::string const& more, int frames) {
+        auto const result =
+            train(fmt::format("--env classic/cart_pole --algorithm hl_gauss --hidden 8 --envs 2 --steps 32 "
+                              "--schedule constant --frames {} --out {} {}{}",
+                              frames, folder / name, more, quiet));
+        INFO(result.text);
+        CHECK(result.status == 0);
+    };
+    std::string const atoms = "--atom-minimum=-2 --atom-maximum 30 --atom-symlog 1 --histogram-deviation 1.5";
+    run("default", "", 256);
+    run("whole", atoms, 256);
+    run("cut", atoms, 128);
+    std::ifstream file(folder.path / "whole" / "config.json");
+    auto const config = nlohmann::json::parse(file);
+    CHECK(config["atom-minimum"] == -2.0);
+    CHECK(config["atom-maximum"] == 30.0);
+    CHECK(config["atom-symlog"] == true);
+    CHECK(config["histogram-deviation"] == 1.5);
+    CHECK(train(fmt::format("--resume {} --frames 256{}", folder / "cut", quiet)).status == 0);
+    CHECK(numbers_of(folder.path / "cut") == numbers_of(folder.path / "whole"));
+    CHECK(numbers_of(folder.path / "default") != numbers_of(folder.path / "whole"));
+    auto const none = train("--env classic/cart_pole --algorithm c51 --atom-minimum 3 --atom-maximum 3");
+    CHECK(none.status == 1);
+    CHECK(none.says("--atom-minimum is 3 and --atom-maximum 3, but both must be finite and the minimum the lower one"));
+    auto const flat = train("--env classic/cart_pole --algorithm hl_gauss --histogram-deviation 0");
+    CHECK(flat.status == 1);
+    CHECK(flat.says("--histogram-deviation is 0, but must be positive and finite"));
+}
+
 TEST_CASE("every algorithm trains, on discrete and on real actions") {
     scratch folder;
-    for (std::string const algorithm :
-         {"gmac", "ppo", "iqac", "iqac_e", "dirac_huber_quantile", "dirac_expectile", "dirac_energy"})
+    for (std::string const algorithm : {"gmac", "ppo", "iqac", "iqac_e", "dirac_huber_quantile", "dirac_expectile",
+                                        "dirac_energy", "c51", "hl_gauss", "categorical_energy"})
         for (std::string const environment : {"classic/cart_pole", "classic/pendulum"}) {
             auto const result = train(
                 fmt::

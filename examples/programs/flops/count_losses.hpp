@@ -3,6 +3,7 @@
 
 #include <gmac/core/counted.hpp>
 #include <gmac/core/error.hpp>
+#include <gmac/heads/categorical.hpp>
 #include <gmac/heads/dirac.hpp>
 #include <gmac/heads/gaussian_mixture.hpp>
 #include <gmac/heads/implicit_quantile.hpp>
@@ -108,6 +109,16 @@ template <std::size_t K>
             deviations(states, particles, 0.1, 1.0, counter);
         run(loss, heads::gaussian_mixture<K>{}, outputs.view(),
             targets::gaussian_particles<number const>{means.view(), deviations.view(), {}}, states, 3 * K, gradient);
+    });
+}
+
+/// A loss on N atoms and m particles.
+template <std::size_t N, class Loss>
+[[nodiscard]] operation_counts count_loss_on_atoms(Loss const& loss, std::size_t particles, bool gradient) {
+    return per_state([&](std::size_t states, operation_counts& counter) {
+        numbers const outputs(states, N, -1.0, 1.0, counter), targets(states, particles, -1.5, 0.5, counter);
+        run(loss, heads::categorical<N>{}, outputs.view(), targets::dirac_particles<number const>{targets.view(), {}},
+            states, N, gradient);
     });
 }
 

@@ -206,11 +206,16 @@ command_line parse(int argc, char const* const* argv) {
                                      std::pair("quantile-hidden", asked.settings.quantile_hidden)})
         require(size > 0, "--{} is 0, but must be at least 1", name);
     for (auto const& [name, value] : {std::pair("variance-scale", asked.settings.variance_scale),
-                                      std::pair("initial-deviation", asked.settings.initial_deviation)})
+                                      std::pair("initial-deviation", asked.settings.initial_deviation),
+                                      std::pair("histogram-deviation", asked.settings.histogram_deviation)})
         require(value > 0.0 && std::isfinite(value), "--{} is {}, but must be positive and finite", name, value);
     for (auto const& [name, value] : {std::pair("variance-floor", asked.settings.variance_floor),
                                       std::pair("deviation-floor", asked.settings.deviation_floor)})
         require(value >= 0.0 && std::isfinite(value), "--{} is {}, but must be finite and not negative", name, value);
+    require(std::isfinite(asked.settings.atom_minimum) && std::isfinite(asked.settings.atom_maximum) &&
+                asked.settings.atom_minimum < asked.settings.atom_maximum,
+            "--atom-minimum is {} and --atom-maximum {}, but both must be finite and the minimum the lower one",
+            asked.settings.atom_minimum, asked.settings.atom_maximum);
     validate(asked.settings.agent);
     if (is_atari(asked.settings.environment))
         asked.settings.rom = find_game_rom(asked.settings.environment, asked.settings.rom, roms);

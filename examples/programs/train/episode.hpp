@@ -55,13 +55,26 @@ struct episode {
     return played;
 }
 
+/// Points of unequal weight as a density to look at: each is as wide as half of what it is away from its neighbours.
+[[nodiscard]] inline std::vector<value_component> widened(std::vector<value_component> points) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        auto const& below = points[i > 0 ? i - 1 : 0];
+        auto const& above = points[(std::min)(i + 1, points.size() - 1)];
+        double const gaps = i > 0 && i + 1 < points.size() ? 2.0 : 1.0;
+        points[i].deviation = 0.5 * (above.mean - below.mean) / gaps;
+    }
+    return points;
+}
+
 /// The panel of a state by its value distribution; `scale` reward units are one unit of what the agent learns.
 [[nodiscard]] inline value_panel panel_of(std::size_t step, double return_to_go,
                                           std::vector<value_component> const& parts, double scale) {
     value_panel panel{.step = step, .return_to_go = scale * return_to_go};
-    bool const samples =
+    bool const points =
         parts.size() > 1 && std::ranges::all_of(parts, [](auto const& part) { return part.deviation == 0.0; });
-    for (auto const& [weight, mean, deviation] : parts)
+    bool const samples =
+        points && std::ranges::all_of(parts, [&](auto const& part) { return part.weight == parts[0].weight; });
+    for (auto const& [weight, mean, deviation] : points && !samples ? widened(parts) : parts)
         if (samples)
             panel.samples.push_back(scale * mean);
         else

@@ -31,6 +31,10 @@ struct settings {
     std::size_t quantile_samples = 64;   ///< N, fractions of the implicit quantile head
     std::size_t quantile_embedding = 64; ///< cosines of a fraction
     std::size_t quantile_hidden = 256;   ///< units of its hidden layer
+    double atom_minimum = -10.0;         ///< of the categorical head, in units of the (normalised) return
+    double atom_maximum = 10.0;
+    bool atom_symlog = false;
+    double histogram_deviation = 0.75; ///< of HL-Gauss, in widths of a bin
     bool normalize_observations = false;
     bool normalize_rewards = false;
     // For Atari games; without a value the preprocessing decides.
@@ -78,6 +82,12 @@ struct settings {
               "iqac, iqac_e: cosines that a fraction is embedded in");
         visit("Value distribution", "quantile-hidden", quantile_hidden,
               "iqac, iqac_e: units between features times embedding and the quantile");
+        visit("Value distribution", "atom-minimum", atom_minimum,
+              "c51, hl_gauss, categorical_energy: the lowest of the 51 atoms, units of the (normalised) return");
+        visit("Value distribution", "atom-maximum", atom_maximum, "the highest one");
+        visit("Value distribution", "atom-symlog", atom_symlog, "atoms evenly spaced in sign(z) log(1 + |z|)");
+        visit("Value distribution", "histogram-deviation", histogram_deviation,
+              "hl_gauss: of the Gaussian that a target is smoothed by, in distances of two atoms");
         visit("Policy", "state-dependent-deviation", state_dependent_deviation,
               "continuous actions: the deviation comes from the network, or is one free parameter an action");
         visit("Policy", "deviation-floor", deviation_floor,

@@ -8,19 +8,31 @@ namespace gmac::examples::train {
 
 // Each in a file of its own, made from methods/method.cpp.in.
 using factory = std::unique_ptr<trainer>(settings const&, environment_batch&, executor&);
-factory make_gmac, make_ppo, make_iqac, make_iqac_e, make_dirac_huber_quantile, make_dirac_expectile, make_dirac_energy;
+factory make_gmac, make_ppo, make_iqac, make_iqac_e, make_dirac_huber_quantile, make_dirac_expectile, make_dirac_energy,
+    make_c51, make_hl_gauss, make_categorical_energy;
 
 namespace {
 
-constexpr std::array<std::string_view, 7>
-    names{"gmac", "ppo", "iqac", "iqac_e", "dirac_huber_quantile", "dirac_expectile", "dirac_energy"};
+constexpr std::array<std::string_view, 10> names{"gmac",
+                                                 "ppo",
+                                                 "iqac",
+                                                 "iqac_e",
+                                                 "dirac_huber_quantile",
+                                                 "dirac_expectile",
+                                                 "dirac_energy",
+                                                 "c51",
+                                                 "hl_gauss",
+                                                 "categorical_energy"};
 constexpr std::array<factory*, names.size()> factories{make_gmac,
                                                        make_ppo,
                                                        make_iqac,
                                                        make_iqac_e,
                                                        make_dirac_huber_quantile,
                                                        make_dirac_expectile,
-                                                       make_dirac_energy};
+                                                       make_dirac_energy,
+                                                       make_c51,
+                                                       make_hl_gauss,
+                                                       make_categorical_energy};
 
 } // namespace
 

@@ -76,7 +76,7 @@ struct categorical_cross_entropy {
 
     // What detail/atoms.hpp makes these of, for a block of states in lanes.
     template <class Grid, class V, std::size_t N>
-    static void add(Grid const& grid, detail::particle_tile<V> const& particles,
+    static void add(Grid const& grid, detail::target_tile<V> const& particles,
                     detail::lane_table<V, N>& masses) noexcept {
         detail::project(grid, particles, masses);
     }

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <limits>
 #include <numbers>
@@ -72,7 +71,7 @@ struct hl_gauss {
 
     // What detail/atoms.hpp makes these of, for a block of states in lanes.
     template <class Grid, class V, std::size_t N>
-    void add(Grid const& grid, detail::particle_tile<V> const& particles,
+    void add(Grid const& grid, detail::target_tile<V> const& particles,
              detail::lane_table<V, N>& masses) const noexcept {
         std::size_t const bins = bins_in_reach<lanes::scalar_of<V>>(N);
         V const zero = lanes::constant<V>(0.0);
@@ -111,7 +110,7 @@ private:
     /// How many bins a particle is given to: those so many σ away have less than T can tell from zero.
     template <class T>
     [[nodiscard]] std::size_t bins_in_reach(std::size_t all) const noexcept {
-        double const reach = 2.0 * std::ceil((std::same_as<T, float> ? 5.7 : 8.5) * deviation) + 3.0;
+        double const reach = 2.0 * std::ceil((std::numeric_limits<T>::digits == 24 ? 5.7 : 8.5) * deviation) + 3.0;
         return reach < static_cast<double>(all) ? static_cast<std::size_t>(reach) : all;
     }
 };

@@ -34,7 +34,7 @@ namespace detail {
 /// Some particles of the target of each state of a block, a state a lane.
 inline constexpr std::size_t atoms_tile = 64;
 template <class V>
-struct particle_tile {
+struct target_tile {
     std::array<V, atoms_tile> points, weights;
     std::size_t size;
 };
@@ -49,7 +49,7 @@ using lanes_on_atoms =
 template <class V, std::size_t N, class Loss, class Grid, class T>
 void add_targets(Loss const& loss, Grid const& grid, targets::dirac_particles<T const> const& targets,
                  std::size_t first, std::size_t count, lane_table<V, N>& masses) {
-    particle_tile<V> tile;
+    target_tile<V> tile;
     tile.weights.fill(lanes::constant<V>(1.0 / static_cast<double>(targets.particles())));
     masses.fill(T(0));
     for (std::size_t start = 0; start < targets.particles(); start += tile.size) {

@@ -12,7 +12,7 @@ namespace gmac::losses::detail {
 /// Divides the mass of each particle x between the two atoms beside it, z ≤ x ≤ z', so that their mean is x: the share of z' is
 /// (x − z) / (z' − z), 0 or 1 beyond the ends (Bellemare et al. 2017, equation 7).
 template <class V, class Grid, std::size_t N>
-void project(Grid const& grid, particle_tile<V> const& particles, lane_table<V, N>& masses) noexcept {
+void project(Grid const& grid, target_tile<V> const& particles, lane_table<V, N>& masses) noexcept {
     V const zero = lanes::constant<V>(0.0);
     V const one = lanes::constant<V>(1.0);
     V const last = lanes::constant<V>(static_cast<double>(N - 2));
