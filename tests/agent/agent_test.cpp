@@ -160,12 +160,12 @@ TEST_CASE("a reward that is not a number stops the run and is named") {
 
 TEST_CASE("after a failed step the next update refuses, and after a reset it begins there") {
     gmac::vector_environment<gmac::testing::broken_line> worlds(2, 1);
-    discrete_agent agent(worlds, small_options(), 1);
+    discrete_agent agent(worlds, small_options(), {.seed = 1});
     CHECK_THROWS_WITH(agent.update(), gmac::test::says("step 7"));
     CHECK_THROWS_WITH(agent.update(), gmac::test::says("reset has to be called first, since the last step failed"));
     auto options = small_options();
     options.steps = 6; // up to the break
-    discrete_agent careful(worlds, options, 1);
+    discrete_agent careful(worlds, options, {.seed = 1});
     static_cast<void>(careful.update());
     CHECK_THROWS_WITH(careful.update(), gmac::test::says("step 7"));
     std::vector<float> observations(4);

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 /// Formulas at the ends of the number line, where the exact result is a number that T has. The judge is long double, whose
@@ -43,5 +50,27 @@ template <class T>
         return std::abs(exact) + slack > largest && std::signbit(exact) == std::signbit(computed);
     return std::abs(static_cast<long double>(computed) - exact) <= slack;
 }
+
+/// Thousands of cases, of which only those that fail are told: `CHECK(cases.failed() == "")` at the end.
+class sweep {
+public:
+    /// One number of one case; `what` and the inputs are for the message.
+    template <class T, class... Inputs>
+    void expect(std::string_view what, T computed, long double exact, double ulps, long double scale,
+                Inputs const&... inputs) {
+        if (agrees(computed, exact, ulps, scale))
+            return;
+        if (++failures_ <= 5)
+            text_ += fmt::format("{} of {}: {}, but must be {}\n", what, fmt::join(std::tuple(inputs...), ", "),
+                                 computed, static_cast<double>(exact));
+    }
+    [[nodiscard]] std::string failed() const {
+        return failures_ == 0 ? "" : fmt::format("{}{} in all", text_, failures_);
+    }
+
+private:
+    std::string text_;
+    std::size_t failures_ = 0;
+};
 
 } // namespace gmac::test

@@ -9,9 +9,11 @@
 #include <gmac/environment/environment.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <variant>
 
@@ -96,15 +98,23 @@ struct diagonal_gaussian {
         V const dimensions = lanes::constant<V>(0.5 * static_cast<double>(size));
         for (std::size_t i = 0; i < columns.rows(); i += lanes::width_of<V>) {
             std::size_t const count = (std::min)(lanes::width_of<V>, columns.rows() - i);
-            V squares = lanes::constant<V>(0.0);
+            V half_squares = lanes::constant<V>(0.0);
             V logs = lanes::constant<V>(0.0);
             for (std::size_t j = 0; j < size; ++j) {
-                auto const s = spread_of<V>(columns, free, size, i, j, count);
-                V const z = standardised<V>(columns, actions, s.inverse, i, j, count);
-                squares = squares + z * z;
+                auto s = spread_of<V>(columns, free, size, i, j, count);
+                V z = standardised<V>(columns, actions, s.inverse, i, j, count);
+                if constexpr (std::floating_point<T>) {
+                    std::size_t const rare = out_of_range(s.inverse, z) ? count : 0;
+                    for (std::size_t lane = 0; lane < rare; ++lane) {
+                        auto const e = exact_element(columns, free, actions, i + lane, j);
+                        set_lane(z, lane, e.score());
+                        set_lane(s.log, lane, e.log);
+                    }
+                }
+                half_squares = half_squares + half * z * z;
                 logs = logs + s.log;
             }
-            lanes::store_rows<V>(-(half * squares) - logs - constants, log_probability_column, i, 0, count);
+            lanes::store_rows<V>(-half_squares - logs - constants, log_probability_column, i, 0, count);
             lanes::store_rows<V>(logs + constants + dimensions, entropy_column, i, 0, count);
         }
     }
@@ -138,10 +148,23 @@ struct diagonal_gaussian {
                 V const d = lanes::load_rows<V>(bonus_gradient, i, 0, count);
                 auto const s = spread_of<V>(columns, free, size, i, j, count);
                 V const z = standardised<V>(columns, actions, s.inverse, i, j, count);
-                V const of_log = c * (z * z - one) + d; // with respect to the logarithm of the deviation
-                lanes::store_rows<V>(c * z * s.inverse, output_gradient, i, j, count);
+                V of_mean = c * z * s.inverse;
+                V of_log = c * (z * z - one) + d; // with respect to the logarithm of the deviation
+                V log_derivative = s.log_derivative;
+                if constexpr (std::floating_point<T>) {
+                    std::size_t const rare = out_of_range(s.inverse, z) ? count : 0;
+                    for (std::size_t lane = 0; lane < rare; ++lane) {
+                        auto const e = exact_element(columns, free, actions, i + lane, j);
+                        auto const weight = static_cast<long double>(log_probability_gradient[i + lane]);
+                        auto const bonus = static_cast<long double>(entropy_gradient[i + lane]);
+                        set_lane(of_mean, lane, e.mean_slope(weight));
+                        set_lane(of_log, lane, e.log_slope(weight) + bonus);
+                        set_lane(log_derivative, lane, e.log_derivative);
+                    }
+                }
+                lanes::store_rows<V>(of_mean, output_gradient, i, j, count);
                 if (from_network())
-                    lanes::store_rows<V>(of_log * s.log_derivative, output_gradient, i, size + j, count);
+                    lanes::store_rows<V>(of_log * log_derivative, output_gradient, i, size + j, count);
                 else if (count == lanes::width_of<V>)
                     sum = sum + of_log;
                 else
@@ -190,6 +213,59 @@ private:
                                         std::size_t count) noexcept {
         return (lanes::load_rows<V>(actions, row, col, count) - lanes::load_rows<V>(columns, row, col, count)) *
                inverse_deviation;
+    }
+
+    /// One element in the range of long double, for deviations and distances that lanes cannot compute with: at the mean
+    /// the score is 0, however small the deviation.
+    struct element {
+        long double distance, log, log_derivative;
+
+        [[nodiscard]] long double over_deviation(long double x) const noexcept {
+            return x == 0 && std::isfinite(log) ? 0 : x * std::exp(-log);
+        }
+        [[nodiscard]] long double score() const noexcept { return over_deviation(distance); }
+        [[nodiscard]] long double mean_slope(long double weight) const noexcept {
+            return over_deviation(over_deviation(weight * distance));
+        }
+        [[nodiscard]] long double log_slope(long double weight) const noexcept {
+            return over_deviation(over_deviation(weight * distance) * distance) - weight;
+        }
+    };
+    template <class T>
+    [[nodiscard]] element exact_element(matrix_view<T const> const& columns, std::span<T const> free,
+                                        matrix_view<T const> const& actions, std::size_t row,
+                                        std::size_t col) const noexcept {
+        long double const distance =
+            static_cast<long double>(actions(row, col)) - static_cast<long double>(columns(row, col));
+        if (!from_network())
+            return {distance, static_cast<long double>(free[col]), 1};
+        auto const raw = static_cast<long double>(columns(row, actions.cols() + col));
+        if (floor == 0.0 && raw < -100) // softplus is the exponential
+            return {distance, raw / 2, 0.5L};
+        long double const square = static_cast<long double>(floor) * static_cast<long double>(floor);
+        long double const v = std::fmax(raw, 0.0L) + std::log1p(std::exp(-std::abs(raw))) + square;
+        return {distance, std::log(v) / 2, 1 / (1 + std::exp(-raw)) / v / 2};
+    }
+    /// True if in a lane the deviation, its inverse or the square of the score leaves the range of numbers.
+    template <class V>
+    [[nodiscard]] static bool out_of_range(V const& inverse_deviation, V const& score) noexcept {
+        using T = lanes::scalar_of<V>;
+        using limits = std::numeric_limits<T>;
+        V const largest_score(std::ldexp(T(1), limits::max_exponent / 2 - 1));
+        return lanes::any(!(inverse_deviation >= V((limits::min)()) && inverse_deviation <= V((limits::max)()) &&
+                            lanes::abs(score) <= largest_score));
+    }
+    template <class V>
+    static void set_lane(V& lanes_of_rows, std::size_t lane, long double value) noexcept {
+        using T = lanes::scalar_of<V>;
+        if constexpr (lanes::width_of<V> == 1) {
+            lanes_of_rows = static_cast<T>(value);
+        } else {
+            alignas(64) std::array<T, lanes::width_of<V>> all;
+            lanes_of_rows.store_aligned(all.data());
+            all[lane] = static_cast<T>(value);
+            lanes_of_rows = V::load_aligned(all.data());
+        }
     }
 
     [[nodiscard]] constexpr bool from_network() const noexcept {

@@ -88,7 +88,7 @@ struct relu_map {
     template <class V>
     [[nodiscard, gnu::always_inline]] static V backward(V const& y, V const& gradient) noexcept {
         V const zero(lanes::scalar_of<V>(0));
-        return lanes::select(y <= zero, zero, gradient);
+        return lanes::select(y > zero, gradient, V(zero * y)); // a NaN stays
     }
 };
 

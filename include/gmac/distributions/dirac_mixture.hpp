@@ -80,10 +80,12 @@ public:
     }
     [[nodiscard]] T variance() const noexcept {
         T const center = mean();
-        T sum(0);
-        for (point const& c : points_)
-            sum += c.weight * (c.location - center) * (c.location - center);
-        return sum;
+        T quarter(0); // half of a distance never overflows
+        for (point const& c : points_) {
+            T const half = c.location / 2 - center / 2;
+            quarter += c.weight * half * half;
+        }
+        return 4 * quarter;
     }
 
     /// P(X ≤ x).
@@ -109,13 +111,13 @@ public:
         require(alpha > T(0) && alpha <= T(1), "dirac_mixture: cvar of {}, but it must be in (0, 1]", alpha);
         // Relative to the quantile, so that what is added is the shortfall and no location cancels.
         T const threshold = points_[index_of(alpha)].location;
-        T shortfall(0);
+        T half(0);
         for (point const& c : points_) {
             if (c.location >= threshold)
                 break;
-            shortfall += c.weight * (threshold - c.location);
+            half += c.weight / alpha * (threshold / 2 - c.location / 2);
         }
-        return threshold - shortfall / alpha;
+        return 2 * (threshold / 2 - half);
     }
 
     /// One random value.
@@ -170,10 +172,11 @@ private:
     std::vector<T> cumulative_; ///< P(X ≤ location)
 };
 
-/// The Cramér distance ∫ (F − G)² of two distributions on points: one sweep over the points of both, instead of the pairs
-/// that distributions/energy.hpp needs for other mixtures.
+namespace detail {
+
+/// ½ ∫ (F − G)², which is at most the largest number.
 template <std::floating_point T>
-[[nodiscard]] T cramer(dirac_mixture<T> const& a, dirac_mixture<T> const& b) noexcept {
+[[nodiscard]] T half_cramer(dirac_mixture<T> const& a, dirac_mixture<T> const& b) noexcept {
     auto const x = a.points();
     auto const y = b.points();
     T sum(0);
@@ -184,17 +187,26 @@ template <std::floating_point T>
     while (i < x.size() || j < y.size()) {
         bool const first = j == y.size() || (i < x.size() && x[i].location <= y[j].location);
         auto const& next = first ? x[i++] : y[j++];
-        sum += difference * difference * (next.location - previous);
+        sum += difference * (next.location / 2 - previous / 2) * difference;
         difference += first ? next.weight : -next.weight;
         previous = next.location;
     }
     return sum;
 }
 
+} // namespace detail
+
+/// The Cramér distance ∫ (F − G)² of two distributions on points: one sweep over the points of both, instead of the pairs
+/// that distributions/energy.hpp needs for other mixtures.
+template <std::floating_point T>
+[[nodiscard]] T cramer(dirac_mixture<T> const& a, dirac_mixture<T> const& b) noexcept {
+    return T(2) * detail::half_cramer(a, b);
+}
+
 /// The energy distance of two distributions on points, 2 E|X − Y| − E|X − X'| − E|Y − Y'| = 2 ∫ (F − G)².
 template <std::floating_point T>
 [[nodiscard]] T energy(dirac_mixture<T> const& a, dirac_mixture<T> const& b) noexcept {
-    return T(2) * cramer(a, b);
+    return T(4) * detail::half_cramer(a, b);
 }
 
 } // namespace gmac

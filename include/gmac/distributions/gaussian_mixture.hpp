@@ -67,13 +67,15 @@ public:
     }
 
     [[nodiscard]] T variance() const noexcept {
+        // A square may leave the range where its share does not, and a distance where its half does not.
         T const centre = mean();
-        T sum = 0;
+        T quarter = 0;
         for (auto const& c : components_) {
-            T const distance = c.mean - centre;
-            sum += c.weight * (c.deviation * c.deviation + distance * distance);
+            T const deviation = c.deviation / 2;
+            T const distance = kernels::half_distance(c, centre);
+            quarter += c.weight * deviation * deviation + c.weight * distance * distance;
         }
-        return sum;
+        return 4 * quarter;
     }
 
     /// The density; infinite at a point of positive weight.
@@ -86,12 +88,12 @@ public:
             return x;
         T largest = -infinity;
         for (auto const& c : components_)
-            largest = (std::max)(largest, log_term(c, x));
+            largest = (std::max)(largest, kernels::log_density(c, x));
         if (std::isinf(largest))
             return largest;
         T sum = 0;
         for (auto const& c : components_)
-            sum += std::exp(log_term(c, x) - largest);
+            sum += std::exp(kernels::log_density(c, x) - largest);
         return largest + std::log(sum);
     }
 
@@ -115,10 +117,10 @@ public:
         if (std::isinf(end))
             return mean();
         // E(X; the lowest p) = p x − E max(x − X, 0) for the quantile x of p: right for points at x, too.
-        T shortfall = 0;
+        T half = 0;
         for (auto const& c : components_)
-            shortfall += c.weight * kernels::expected_shortfall(c, end);
-        return end - shortfall / probability;
+            half += kernels::half_shortfall(c, end, probability);
+        return 2 * (end / 2 - half);
     }
 
     /// The index of a component, drawn with the weights; takes one uniform number.
@@ -168,18 +170,6 @@ private:
         if (std::abs(sum - T(1)) > std::numeric_limits<T>::epsilon() * static_cast<T>(size()))
             for (auto& c : components_)
                 c.weight /= sum;
-    }
-
-    /// log(w φ((x − μ) / σ) / σ)
-    [[nodiscard]] static T log_term(component_type const& c, T x) {
-        constexpr T infinity = std::numeric_limits<T>::infinity();
-        if (c.weight == T(0))
-            return -infinity;
-        if (c.deviation == T(0))
-            return x == c.mean ? infinity : -infinity;
-        T const z = (x - c.mean) / c.deviation;
-        constexpr T half_log_two_pi = T(0.91893853320467274178);
-        return std::log(c.weight) - std::log(c.deviation) - half_log_two_pi - T(0.5) * z * z;
     }
 
     std::vector<component_type> components_;

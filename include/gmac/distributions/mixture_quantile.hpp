@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <span>
 
 /// Densities, distribution functions and quantiles of mixtures of normal components and points.
@@ -28,16 +29,38 @@ template <std::floating_point T>
     return T(0.5) * std::erfc(-z * (std::numbers::sqrt2_v<T> / 2));
 }
 
+/// (x − μ) / 2, which never overflows.
+template <std::floating_point T>
+[[nodiscard]] inline T half_distance(normal_component<T> const& c, T x) noexcept {
+    return x / 2 - c.mean / 2;
+}
+/// (x − μ) / σ, for σ > 0.
+template <std::floating_point T>
+[[nodiscard]] inline T standard_score(normal_component<T> const& c, T x) noexcept {
+    T const distance = x - c.mean;
+    return std::isfinite(distance) ? distance / c.deviation : half_distance(c, x) / c.deviation * 2;
+}
+
+/// The logarithm of a component's part of the density, log(w φ((x − μ) / σ) / σ).
+template <std::floating_point T>
+[[nodiscard]] inline T log_density(normal_component<T> const& c, T x) noexcept {
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    if (c.weight == T(0))
+        return -infinity;
+    if (c.deviation == T(0))
+        return x == c.mean ? infinity : -infinity;
+    T const z = standard_score(c, x);
+    constexpr T half_log_two_pi = T(0.91893853320467274178);
+    return std::log(c.weight) - std::log(c.deviation) - half_log_two_pi - T(0.5) * z * z;
+}
+
 template <std::floating_point T>
 [[nodiscard]] T mixture_pdf(component_span<T> components, T x) noexcept {
     T sum = 0;
     for (auto const& c : components) {
-        if (c.weight == T(0))
-            continue;
-        if (c.deviation > T(0))
-            sum += c.weight * (normal_pdf((x - c.mean) / c.deviation) / c.deviation);
-        else if (x == c.mean)
-            sum = std::numeric_limits<T>::infinity();
+        T const part = c.weight * (normal_pdf(standard_score(c, x)) / c.deviation);
+        // Where a factor leaves the range the product need not.
+        sum += c.deviation > T(0) && std::isnormal(part) ? part : std::exp(log_density(c, x));
     }
     return std::isnan(x) ? x : sum;
 }
@@ -48,7 +71,7 @@ template <std::floating_point T>
     T sum = 0;
     for (auto const& c : components) {
         if (c.deviation > T(0))
-            sum += c.weight * normal_cdf((x - c.mean) / c.deviation);
+            sum += c.weight * normal_cdf(standard_score(c, x));
         else if (c.mean < x || (closed && c.mean == x))
             sum += c.weight;
     }
@@ -61,20 +84,25 @@ template <std::floating_point T>
     T sum = 0;
     for (auto const& c : components) {
         if (c.deviation > T(0))
-            sum += c.weight * normal_cdf((c.mean - x) / c.deviation);
+            sum += c.weight * normal_cdf(-standard_score(c, x));
         else if (c.mean > x)
             sum += c.weight;
     }
     return sum;
 }
 
-/// E max(x − X, 0) of one component.
+/// What a component adds to ½ E(x − X | the lowest p of the mixture) for the quantile x of p. Divided by p before it is
+/// multiplied, so that nothing leaves the range.
 template <std::floating_point T>
-[[nodiscard]] inline T expected_shortfall(normal_component<T> const& c, T x) noexcept {
+[[nodiscard]] inline T half_shortfall(normal_component<T> const& c, T x, T p) noexcept {
+    auto const times_distance = [&](T factor) {
+        T const distance = x - c.mean;
+        return std::isfinite(distance) ? factor / 2 * distance : factor * half_distance(c, x);
+    };
     if (c.deviation == T(0))
-        return x > c.mean ? x - c.mean : T(0);
-    T const z = (x - c.mean) / c.deviation;
-    return (x - c.mean) * normal_cdf(z) + c.deviation * normal_pdf(z);
+        return x > c.mean ? times_distance(c.weight / p) : T(0);
+    T const z = standard_score(c, x);
+    return times_distance(c.weight * normal_cdf(z) / p) + c.weight * normal_pdf(z) / p / 2 * c.deviation;
 }
 
 /// The smallest and the largest value that the components of positive weight give for this standard normal quantile.
@@ -89,7 +117,9 @@ template <std::floating_point T>
     for (auto const& c : components) {
         if (c.weight == T(0))
             continue;
-        T const x = c.deviation > T(0) ? c.mean + c.deviation * normal_quantile : c.mean;
+        T x = c.deviation > T(0) ? c.mean + c.deviation * normal_quantile : c.mean;
+        if (!std::isfinite(x)) // if only a step to it is not
+            x = (c.mean / 64 + c.deviation / 64 * normal_quantile) * 64;
         range.low = (std::min)(range.low, x);
         range.high = (std::max)(range.high, x);
     }
@@ -103,14 +133,14 @@ template <std::floating_point T>
 [[nodiscard]] T solve_quantile(component_span<T> components, T p, T low, T high) noexcept {
     constexpr T epsilon = std::numeric_limits<T>::epsilon();
     bool const upper = p > T(0.5); // compare the upper tails there, which keeps their relative accuracy
-    T x = low + (high - low) / 2;
+    T x = std::midpoint(low, high);
     T previous_width = high - low;
     for (int step = 0; x > low && x < high; ++step) {
         T const excess = upper ? (T(1) - p) - mixture_tail(components, x) : mixture_cdf(components, x) - p;
         (excess < T(0) ? low : high) = x;
         T const density = mixture_pdf(components, x);
         T const newton = excess / density;
-        bool const steep = density * (high - low) > 8 * epsilon * (upper ? T(1) - p : p);
+        bool const steep = std::isfinite(density) && density * (high - low) > 8 * epsilon * (upper ? T(1) - p : p);
         if (steep && std::abs(newton) <= epsilon * std::abs(x))
             return x;
         x -= newton;
@@ -118,7 +148,7 @@ template <std::floating_point T>
         if (step % 4 == 3)
             previous_width = high - low;
         if (!(x > low && x < high) || slow)
-            x = low + (high - low) / 2;
+            x = std::midpoint(low, high);
     }
     return high;
 }
@@ -137,7 +167,12 @@ template <std::floating_point T>
             p <= mixture_cdf(components, c.mean))
             return c.mean;
     value_range<T> const range = component_quantiles(components, standard_normal_quantile(p));
-    return solve_quantile(components, p, range.low, range.high);
+    constexpr T most = (std::numeric_limits<T>::max)();
+    if (range.low < -most && mixture_cdf(components, -most) >= p)
+        return -infinity;
+    if (range.high > most && mixture_tail(components, most) > T(1) - p)
+        return infinity;
+    return solve_quantile(components, p, (std::max)(range.low, -most), (std::min)(range.high, most));
 }
 
 } // namespace gmac::kernels

@@ -56,10 +56,11 @@ struct dirac {
     /// The mean of the points: the value of the state.
     template <class V>
     [[nodiscard]] constexpr V mean(std::array<V, N> const& raw) const noexcept {
-        V sum = raw[0];
+        V const share = lanes::constant<V>(1.0 / static_cast<double>(N));
+        V mean = raw[0] * share; // not the sum, which may overflow
         for (std::size_t i = 1; i < N; ++i)
-            sum = sum + raw[i];
-        return sum * lanes::constant<V>(1.0 / static_cast<double>(N));
+            mean = mean + raw[i] * share;
+        return mean;
     }
 
     /// The value of each state: outputs [B, N] → values [B]. Throws gmac::error if the shapes do not fit.

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <limits>
 #include <string_view>
@@ -50,15 +52,11 @@ struct gaussian_mixture {
 
     template <class V>
     [[nodiscard]] parameters<V> transform(std::array<V, outputs> const& raw) const noexcept {
-        using lanes::softplus;
-        using lanes::sqrt;
         parameters<V> result;
         result.weights = softmax(raw);
-        V const variance_scale = lanes::constant<V>(scale);
-        V const variance_floor = lanes::constant<V>(floor);
         for (std::size_t k = 0; k < K; ++k) {
             result.means[k] = raw[K + k];
-            result.deviations[k] = sqrt(V(variance_scale * (softplus(raw[2 * K + k]) + variance_floor)));
+            result.deviations[k] = deviation(raw[2 * K + k]);
         }
         return result;
     }
@@ -74,14 +72,15 @@ struct gaussian_mixture {
             average = average + mixture.weights[k] * parameter_gradient.weights[k];
         V const variance_floor = lanes::constant<V>(floor);
         V const zero = lanes::constant<V>(0.0);
+        V const one = lanes::constant<V>(1.0);
         for (std::size_t k = 0; k < K; ++k) {
             raw_gradient[k] = mixture.weights[k] * (parameter_gradient.weights[k] - average);
             raw_gradient[K + k] = parameter_gradient.means[k];
-            // σ² = c (softplus + floor), so dσ/dx = σ/2 · sigmoid / (softplus + floor). The ratio tends to 1 where
-            // softplus underflows with floor 0, and σ is 0 there: the product is 0, not 0/0.
+            // σ² = c (softplus + floor), so dσ/dx = σ/2 · sigmoid / (softplus + floor). With floor 0 the ratio tends to 1
+            // where softplus underflows.
             auto const [value, slope] = softplus_sigmoid(raw[2 * K + k]);
             V const total = value + variance_floor;
-            V const ratio = select(total == zero, zero, V(slope / total));
+            V const ratio = select(total == zero, one, V(slope / total));
             raw_gradient[2 * K + k] =
                 parameter_gradient.deviations[k] * (lanes::constant<V>(0.5) * mixture.deviations[k] * ratio);
         }
@@ -139,6 +138,20 @@ struct gaussian_mixture {
     }
 
 private:
+    /// √(scale · (softplus(x) + floor)).
+    template <class V>
+    [[nodiscard]] V deviation(V const& x) const noexcept {
+        using lanes::constant;
+        constexpr bool single = std::same_as<lanes::scalar_of<V>, float>;
+        V const spread = lanes::softplus(x) + constant<V>(floor);
+        if (scale <= 1.0 && scale * floor > (single ? 1e-37 : 1e-307)) // always a normal number
+            return lanes::sqrt(V(constant<V>(scale) * spread));
+        V root = lanes::sqrt(spread);
+        if (floor == 0.0) // softplus tends to exp, whose root underflows later
+            root = lanes::select(x < constant<V>(single ? -20.0 : -40.0), V(lanes::exp(V(constant<V>(0.5) * x))), root);
+        return constant<V>(std::sqrt(scale)) * root;
+    }
+
     /// exp(l − max l) / sum: no exponential overflows, and a NaN or +∞ among the logits makes every weight NaN.
     template <class V>
     [[nodiscard]] static std::array<V, K> softmax(std::array<V, outputs> const& raw) noexcept {

@@ -42,7 +42,8 @@ public:
                 "adam: epsilon is {}, but must be positive and finite", options.epsilon);
     }
 
-    /// One update. A NaN in the gradient goes on into the parameter: check the norm first (clip_gradient_norm).
+    /// One update. A NaN in the gradient goes on into the parameter, and a gradient so large that T has no mean square of
+    /// it makes one: check the norm first (clip_gradient_norm).
     // Not inlined: between other code the compiler does not keep the constants in registers.
     [[gnu::noinline]] void step(std::span<T> parameters, std::span<T const> gradient) {
         detail::require_step_sizes(parameters.size(), gradient.size(), first_moment_.size(), "adam::step");
@@ -66,10 +67,10 @@ public:
             V v = lanes::load_partial<V>(squares + i, count);
             V const p = lanes::load_partial<V>(values + i, count);
             m = m + mean_rate * (g - m);
-            v = lanes::mul_add(square_rate, V(g * g), V(decay * v)); // by name: the same bits in every lane
+            v = detail::mean_square(square_rate, g, decay, v);
             lanes::store_partial(m, means + i, count);
             lanes::store_partial(v, squares + i, count);
-            lanes::store_partial(V(p - rate * m / (lanes::sqrt(v) * root_scale + epsilon)), values + i, count);
+            lanes::store_partial(V(p - rate * m / (detail::root(v) * root_scale + epsilon)), values + i, count);
         });
     }
 

@@ -3,10 +3,13 @@
 
 #include <gmac/core/archive.hpp>
 #include <gmac/core/error.hpp>
+#include <gmac/core/lane_bits.hpp>
+#include <gmac/core/lanes.hpp>
 
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -23,6 +26,20 @@ concept optimizer = requires(O o, O const c, std::span<T> parameters, std::span<
 };
 
 namespace detail {
+/// (1 − decay) g² + decay v, also where g² overflows and its share does not. By name: the same bits in every lane.
+template <class V>
+[[nodiscard, gnu::always_inline]] inline V mean_square(V const& rate, V const& g, V const& decay, V const& v) noexcept {
+    V const square = g * g;
+    V const infinity(std::numeric_limits<lanes::scalar_of<V>>::infinity());
+    auto const large = square == infinity;
+    return lanes::mul_add(lanes::select(large, V(rate * g), rate), lanes::select(large, g, square), V(decay * v));
+}
+/// The root of a mean square; NaN of infinity, by which a gradient would be divided to nothing.
+template <class V>
+[[nodiscard, gnu::always_inline]] inline V root(V const& mean_square) noexcept {
+    V const infinity(std::numeric_limits<lanes::scalar_of<V>>::infinity());
+    return lanes::select(mean_square == infinity, V(infinity - infinity), lanes::sqrt(mean_square));
+}
 inline void require_learning_rate(double rate, std::string_view where) {
     require(std::isfinite(rate) && rate >= 0, "{}: learning_rate is {}, but must be finite and not negative", where,
             rate);

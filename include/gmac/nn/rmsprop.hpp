@@ -38,7 +38,8 @@ public:
                 "rmsprop: epsilon is {}, but must be positive and finite", options.epsilon);
     }
 
-    /// One update. A NaN in the gradient goes on into the parameter: check the norm first (clip_gradient_norm).
+    /// One update. A NaN in the gradient goes on into the parameter, and a gradient so large that T has no mean square of
+    /// it makes one: check the norm first (clip_gradient_norm).
     void step(std::span<T> parameters, std::span<T const> gradient) {
         detail::require_step_sizes(parameters.size(), gradient.size(), mean_square_.size(), "rmsprop::step");
         using V = lanes::widest<T>;
@@ -50,9 +51,9 @@ public:
             V const g = lanes::load_partial<V>(gradient.data() + i, count);
             V const p = lanes::load_partial<V>(parameters.data() + i, count);
             V v = lanes::load_partial<V>(mean_square_.data() + i, count);
-            v = lanes::mul_add(square_rate, V(g * g), V(decay * v)); // by name: the same bits in every lane
+            v = detail::mean_square(square_rate, g, decay, v);
             lanes::store_partial(v, mean_square_.data() + i, count);
-            lanes::store_partial(V(p - rate * g / (lanes::sqrt(v) + epsilon)), parameters.data() + i, count);
+            lanes::store_partial(V(p - rate * g / (detail::root(v) + epsilon)), parameters.data() + i, count);
         });
     }
 

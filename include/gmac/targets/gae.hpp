@@ -6,6 +6,7 @@
 #include <gmac/core/view.hpp>
 #include <gmac/targets/rollout_view.hpp>
 
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
@@ -143,11 +144,19 @@ private:
         T const decay = static_cast<T>(discount * lambda);
         known.backwards([&](std::size_t t, std::size_t e, T next, bool goes_on) {
             T const value = known.values(t, e);
-            T const delta = rollout.rewards(t, e) + gamma * next - value;
-            T const advantage = goes_on ? delta + decay * output(t + 1, e) : delta;
+            T const reward = rollout.rewards(t, e);
+            T const later = goes_on ? output(t + 1, e) : T(0);
+            T const delta = reward + gamma * next - value;
+            T advantage = goes_on ? delta + decay * later : delta;
+            T lambda_return = advantage + value;
+            if (!std::isfinite(lambda_return)) { // a quarter of each term, since a part of the sum may be too large
+                T const quarter = (reward / 4 + gamma * (next / 4) - value / 4) + decay * (later / 4);
+                advantage = 4 * quarter;
+                lambda_return = 4 * (quarter + value / 4);
+            }
             output(t, e) = advantage;
             if (!returns.empty())
-                returns(t, e) = advantage + value;
+                returns(t, e) = lambda_return;
         });
     }
 };

@@ -22,9 +22,13 @@ struct component {
         return a;
     double const share = b.weight / weight;
     double const distance = b.mean - a.mean;
-    double const variance = (1.0 - share) * a.deviation * a.deviation + share * b.deviation * b.deviation +
-                            share * (1.0 - share) * distance * distance;
-    return {weight, a.mean + share * distance, std::sqrt(variance)};
+    double const square = (1.0 - share) * a.deviation * a.deviation + share * b.deviation * b.deviation +
+                          share * (1.0 - share) * distance * distance;
+    double deviation = std::sqrt(square);
+    if (!std::isnormal(square)) // whose root may be a number all the same
+        deviation = std::hypot(std::sqrt(1.0 - share) * a.deviation, std::sqrt(share) * b.deviation,
+                               std::sqrt(share * (1.0 - share)) * distance);
+    return {weight, a.mean + share * distance, deviation};
 }
 
 /// What merging two components costs: their weights' harmonic sum times the squared distance of (mean, deviation), by

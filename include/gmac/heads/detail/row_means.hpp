@@ -4,6 +4,8 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
 
+#include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <string_view>
 
@@ -18,7 +20,14 @@ void row_means(matrix_view<T> const& matrix, std::size_t columns, vector_view<U>
         sum_type sum(0);
         for (std::size_t j = 0; j < columns; ++j)
             sum = sum + static_cast<sum_type>(matrix(i, j));
-        means[i] = static_cast<U>(sum / static_cast<sum_type>(columns));
+        sum_type mean = sum / static_cast<sum_type>(columns);
+        if constexpr (std::floating_point<sum_type>)
+            if (!std::isfinite(sum)) { // which the mean may be
+                mean = 0;
+                for (std::size_t j = 0; j < columns; ++j)
+                    mean += static_cast<sum_type>(matrix(i, j)) / static_cast<sum_type>(columns);
+            }
+        means[i] = static_cast<U>(mean);
     }
 }
 
