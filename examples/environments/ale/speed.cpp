@@ -4,7 +4,6 @@
 #include "atari.hpp"
 
 #include "support/parse_options.hpp"
-#include "train/option_checks.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/tbb_executor.hpp>
@@ -136,13 +135,11 @@ void run(int argc, char** argv) {
         "Emulated frames per second with random actions: the bare emulator, and the same with all preprocessing on\n"
         "one and on two threads, in turns. Medians over the turns, also of what is compared.",
         "gmac-ale-speed");
-    app.add_option("--rom", rom, "a ROM")->required();
-    app.add_option("--preprocessing", rules_name, "paper, machado2018 or ale_vector")->capture_default_str();
-    app.add_option("--turns", turns, "of each")->capture_default_str()->check(gmac::examples::train::refuse_zero);
-    app.add_option("--steps", steps, "of a turn")->capture_default_str()->check(gmac::examples::train::refuse_zero);
-    app.add_option("--environments", environments, "games that are played in turn")
-        ->capture_default_str()
-        ->check(gmac::examples::train::refuse_zero);
+    gmac::examples::add_option(app, "--rom", rom, "a ROM")->required();
+    gmac::examples::add_option(app, "--preprocessing", rules_name, "paper, machado2018 or ale_vector");
+    gmac::examples::add_option(app, "--turns", turns, "of each", 1);
+    gmac::examples::add_option(app, "--steps", steps, "of a turn", 1);
+    gmac::examples::add_option(app, "--environments", environments, "games that are played in turn", 1);
     gmac::examples::parse_options(app, argc, argv);
 
     ale::preprocessing const rules = ale::preprocessing_named(rules_name);

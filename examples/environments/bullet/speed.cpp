@@ -49,10 +49,8 @@ void run(int argc, char** argv) {
                  "gmac-robot-speed");
     int steps = 6000;
     int runs = 5;
-    app.add_option("--steps", steps, "Steps of a run")->check(CLI::PositiveNumber)->capture_default_str();
-    app.add_option("--runs", runs, "Runs, of which the fastest counts")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
+    gmac::examples::add_option(app, "--steps", steps, "Steps of a run", 1);
+    gmac::examples::add_option(app, "--runs", runs, "Runs, of which the fastest counts", 1);
     gmac::examples::parse_options(app, argc, argv);
 
     std::printf("%-14s %16s %16s %16s %16s\n", "", "separate links", "the same,", "merged links", "the same,");

@@ -40,8 +40,8 @@ void run(int argc, char** argv) {
     CLI::App app("Steps per second of processor time of the MinAtar games with random actions, observations written.",
                  "gmac-minatar-speed");
     int steps = 2'000'000, runs = 5;
-    app.add_option("--steps", steps, "of a run")->capture_default_str()->check(CLI::PositiveNumber);
-    app.add_option("--runs", runs, "the fastest counts")->capture_default_str()->check(CLI::PositiveNumber);
+    gmac::examples::add_option(app, "--steps", steps, "of a run", 1);
+    gmac::examples::add_option(app, "--runs", runs, "the fastest counts", 1);
     gmac::examples::parse_options(app, argc, argv);
     for (std::string_view const name : minatar::game_names)
         fmt::print("{:14} {:12.0f}\n", name,

@@ -3,7 +3,6 @@
 #include "pictures.hpp"
 
 #include "support/parse_options.hpp"
-#include "train/option_checks.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/distributions/energy.hpp>
@@ -21,7 +20,8 @@
 namespace {
 
 namespace five_state = gmac::examples::five_state;
-using gmac::examples::train::refuse_negative;
+using gmac::examples::add_flag;
+using gmac::examples::add_option;
 
 struct request {
     five_state::options options;
@@ -33,25 +33,18 @@ void describe(CLI::App& app, request& asked) {
     auto& options = asked.options;
     app.set_version_flag("--version",
                          fmt::format("gmac {}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH));
-    app.add_option(
-        "--out", asked.out,
+    add_option(
+        app, "--out", asked.out,
         "folder for the pictures (PNG and SVG); runs/five-state unless --json is given, which draws none by itself");
-    app.add_flag("--json", asked.json,
-                 "prints a JSON array with an object for each chain and method, and nothing else");
-    app.add_option("--seed", options.seed, "of the episodes and of what the tables start from")
-        ->capture_default_str()
-        ->check(refuse_negative);
-    app.add_option("--steps", options.steps, "steps of the optimiser")->capture_default_str()->check(refuse_negative);
-    app.add_option("--episodes", options.episodes, "new episodes for each step")
-        ->capture_default_str()
-        ->check(refuse_negative);
-    app.add_option("--learning-rate", options.learning_rate, "of Adam at the start; falls linearly to 0")
-        ->capture_default_str();
-    app.add_option(
-           "--lambda", options.lambda,
-           "of SR(λ): 0 for one-step targets; the closer to 1, the fewer of the naive methods' mistakes pile up")
-        ->capture_default_str();
-    app.add_option("--kappa", options.kappa, "threshold of the Huber loss")->capture_default_str();
+    add_flag(app, "--json", asked.json,
+             "prints a JSON array with an object for each chain and method, and nothing else");
+    add_option(app, "--seed", options.seed, "of the episodes and of what the tables start from");
+    add_option(app, "--steps", options.steps, "steps of the optimiser");
+    add_option(app, "--episodes", options.episodes, "new episodes for each step");
+    add_option(app, "--learning-rate", options.learning_rate, "of Adam at the start; falls linearly to 0");
+    add_option(app, "--lambda", options.lambda,
+               "of SR(λ): 0 for one-step targets; the closer to 1, the fewer of the naive methods' mistakes pile up");
+    add_option(app, "--kappa", options.kappa, "threshold of the Huber loss");
 }
 
 void print_json(std::span<five_state::result const> all) {

@@ -28,13 +28,8 @@ struct request {
     bool pictures = true;
 };
 
-/// Either a request, or the exit code with which the program ends because help or an error was printed.
-struct command_line {
-    std::optional<request> asked;
-    int exit_code = 0;
-};
-
-/// Throws gmac::error for a name that is not known.
-[[nodiscard]] command_line parse(int argc, char const* const* argv);
+/// Reads the command line inside of run_main, which ends the program after --help. Throws gmac::error that says what is
+/// wrong and what would be right.
+[[nodiscard]] request parse(int argc, char const* const* argv);
 
 } // namespace gmac::examples::train

@@ -80,8 +80,9 @@ void run(int argc, char** argv) {
         "gmac-curves draws the learning curves of several runs of gmac-train, a panel an environment and one colour an "
         "algorithm with its mean and spread over the runs, and prints a table of them.");
     app.add_option("runs", folders, "folders that gmac-train has written")->required();
-    app.add_option("--out", out, "picture without its ending: .png and .svg are written; without it only the table");
-    app.add_option("--title", title, "of the picture; by default the environment");
+    gmac::examples::add_option(app, "--out", out,
+                               "picture without its ending: .png and .svg are written; without it only the table");
+    gmac::examples::add_option(app, "--title", title, "of the picture; by default the environment");
     gmac::examples::parse_options(app, argc, argv);
     train::learning_figure figure;
     std::vector<line> lines;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-ale-densities: a state of an Atari game beside what several runs made of its value as they were trained.
 #include "atari_densities.hpp"
-#include "option_checks.hpp"
 #include "support/parse_options.hpp"
 
 #include <gmac/core/tbb_executor.hpp>
@@ -28,11 +27,9 @@ void run(int argc, char** argv) {
         "method, had at the moments of which they kept checkpoints (gmac-train --keep-checkpoints N).");
     app.add_option("runs", folders, "folders of gmac-train on one game, such as those of iqac, iqac_e and gmac")
         ->required();
-    app.add_option("--step", step, "of the state, in a game that the last run's latest agent plays")
-        ->capture_default_str()
-        ->check(train::refuse_negative);
-    app.add_option("--seed", seed, "of this game")->capture_default_str()->check(train::refuse_negative);
-    app.add_option("--out", out, "picture without its ending: .png and .svg are written")->capture_default_str();
+    gmac::examples::add_option(app, "--step", step, "of the state, in a game that the last run's latest agent plays");
+    gmac::examples::add_option(app, "--seed", seed, "of this game");
+    gmac::examples::add_option(app, "--out", out, "picture without its ending: .png and .svg are written");
     gmac::examples::parse_options(app, argc, argv);
     gmac::tbb_executor tasks(1);
     train::plot_density_history(out, train::atari_densities(folders, step, seed, [&](train::settings const& settings) {

@@ -3,12 +3,7 @@
 #include "session.hpp"
 #include "support/run_main.hpp"
 
-#include <utility>
-
 int main(int argc, char** argv) {
     namespace train = gmac::examples::train;
-    return gmac::examples::run_main("gmac-train", [&] {
-        auto line = train::parse(argc, argv);
-        return line.asked ? train::session(std::move(*line.asked)).run() : line.exit_code;
-    });
+    return gmac::examples::run_main("gmac-train", [&] { return train::session(train::parse(argc, argv)).run(); });
 }

@@ -55,9 +55,10 @@ void run(int argc, char** argv) {
         "gmac-scores prints the table of scores of runs on Atari games: the mean of the last 100 games of each, and\n"
         "mean and median of the human-normalised scores; and what the paper's own table says.");
     app.add_option("folders", folders, "runs of gmac-train, or folders that hold them at any depth");
-    app.add_flag("--paper", paper,
-                 "the paper's 61 scores beside them, and what they come to, with intervals over games");
-    app.add_option("--paper-picture", picture, "draws what the paper's scores come to as FILE.png and FILE.svg");
+    gmac::examples::add_flag(app, "--paper", paper,
+                             "the paper's 61 scores beside them, and what they come to, with intervals over games");
+    gmac::examples::add_option(app, "--paper-picture", picture,
+                               "draws what the paper's scores come to as FILE.png and FILE.svg");
     gmac::examples::parse_options(app, argc, argv);
     gmac::require(paper || !picture.empty() || !folders.empty(), "name folders of runs, or ask for --paper");
     std::vector<train::game_score> runs;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings.hpp"
 
+#include "ale/preprocessing.hpp"
+
 #include <gmac/core/error.hpp>
 
 #include <fmt/format.h>
@@ -14,20 +16,6 @@
 #include <optional>
 #include <type_traits>
 #include <vector>
-
-namespace gmac {
-
-NLOHMANN_JSON_SERIALIZE_ENUM(rate_schedule, {{rate_schedule::constant, "constant"}, {rate_schedule::linear, "linear"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(optimiser_kind, {{optimiser_kind::adam, "adam"}, {optimiser_kind::rmsprop, "rmsprop"}})
-
-} // namespace gmac
-
-namespace gmac::nn {
-
-NLOHMANN_JSON_SERIALIZE_ENUM(activation,
-                             {{activation::none, "none"}, {activation::tanh, "tanh"}, {activation::relu, "relu"}})
-
-} // namespace gmac::nn
 
 namespace gmac::examples::train {
 
@@ -105,24 +93,6 @@ settings fast(std::string_view robot) {
     return s;
 }
 
-/// JSON has no infinity: a string stands for it.
-template <class T>
-nlohmann::ordered_json to_json_value(std::optional<T> const& value) {
-    if constexpr (std::floating_point<T>)
-        if (value && std::isinf(*value))
-            return "infinity";
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-}
-template <class T>
-void from_json_value(nlohmann::ordered_json const& json, std::optional<T>& value) {
-    if constexpr (std::floating_point<T>)
-        if (json == "infinity") {
-            value = std::numeric_limits<T>::infinity();
-            return;
-        }
-    value = json.is_null() ? std::nullopt : std::optional(json.get<T>());
-}
-
 /// The paper's for the Arcade Learning Environment, with the 200 million frames of its authors' code: four a step.
 settings atari() {
     settings s;
@@ -133,10 +103,51 @@ settings atari() {
     return s;
 }
 
+/// JSON has no infinity: a string stands for it.
+constexpr std::string_view infinity = "infinity";
+
 template <class T>
-constexpr bool is_optional = false;
+[[nodiscard]] nlohmann::ordered_json json_of(T const& value) {
+    if constexpr (is_optional<T>)
+        return value ? json_of(*value) : nlohmann::ordered_json(nullptr);
+    else if constexpr (std::is_enum_v<T>)
+        return name_of(value);
+    else if constexpr (std::floating_point<T>)
+        return std::isinf(value) ? nlohmann::ordered_json(infinity) : nlohmann::ordered_json(value);
+    else
+        return value;
+}
+
+/// Reads what `json_of` makes, by the rules of the command line.
 template <class T>
-constexpr bool is_optional<std::optional<T>> = true;
+void from_json_value(std::string_view name, nlohmann::ordered_json const& json, T& value) {
+    auto const require_type = [&](bool is_right, char const* type) {
+        require(is_right, "{} is {}, but must be {}", name, json.dump(), type);
+    };
+    if constexpr (is_optional<T>) {
+        value.reset();
+        if (!json.is_null())
+            from_json_value(name, json, value.emplace());
+    } else if constexpr (std::same_as<T, std::string>) {
+        require_type(json.is_string(), "text");
+        value = json.template get<std::string>();
+    } else if constexpr (std::is_enum_v<T>) {
+        require_type(json.is_string(), "text");
+        read_value(name, json.template get_ref<std::string const&>(), value);
+    } else if constexpr (std::same_as<T, bool>) {
+        require_type(json.is_boolean(), "true or false");
+        value = json.template get<bool>();
+    } else if constexpr (number<T>) {
+        bool const infinite = std::floating_point<T> && json == infinity;
+        require_type(json.is_number() || infinite, "a number");
+        read_value(name, infinite ? std::string(infinity) : json.dump(), value);
+    } else {
+        require_type(json.is_array(), "a list of numbers");
+        value.clear();
+        for (auto const& one : json)
+            from_json_value(name, one, value.emplace_back());
+    }
+}
 
 } // namespace
 
@@ -176,17 +187,47 @@ settings preset_settings(std::string const& preset) {
     return fast(preset.substr(0, preset.rfind('-')));
 }
 
+void validate(settings const& all) {
+    auto const at_least_one = [](std::string_view name, std::uint64_t value) {
+        require(value > 0, "--{} is 0, but must be at least 1", name);
+    };
+    at_least_one("frames", all.frames);
+    at_least_one("envs", all.environments);
+    at_least_one("quantile-samples", all.quantile_samples);
+    at_least_one("quantile-embedding", all.quantile_embedding);
+    at_least_one("quantile-hidden", all.quantile_hidden);
+    for (auto const& [name, value] :
+         {std::pair("variance-scale", all.variance_scale), std::pair("initial-deviation", all.initial_deviation),
+          std::pair("histogram-deviation", all.histogram_deviation)})
+        require(value > 0.0 && std::isfinite(value), "--{} is {}, but must be positive and finite", name, value);
+    for (auto const& [name, value] :
+         {std::pair("variance-floor", all.variance_floor), std::pair("deviation-floor", all.deviation_floor)})
+        require(value >= 0.0 && std::isfinite(value), "--{} is {}, but must be finite and not negative", name, value);
+    require(std::isfinite(all.atom_minimum) && std::isfinite(all.atom_maximum) && all.atom_minimum < all.atom_maximum,
+            "--atom-minimum is {} and --atom-maximum {}, but both must be finite and the minimum the lower one",
+            all.atom_minimum, all.atom_maximum);
+    validate(all.agent);
+    if (is_atari(all.environment)) {
+        static_cast<void>(ale::preprocessing_named(all.preprocessing));
+        require(!all.sticky || (*all.sticky >= 0.0 && *all.sticky <= 1.0), "--sticky is {}, but must be in [0, 1]",
+                all.sticky.value_or(0.0));
+    } else {
+        settings const unset;
+        require(all.rom == unset.rom && all.preprocessing == unset.preprocessing && all.sticky == unset.sticky &&
+                    all.full_action_set == unset.full_action_set && all.mode == unset.mode &&
+                    all.difficulty == unset.difficulty,
+                "--rom, --preprocessing, --sticky, --full-action-set, --mode and --difficulty are for Atari games, not "
+                "for {}",
+                all.environment);
+    }
+}
+
 nlohmann::ordered_json to_json(settings all) {
     nlohmann::ordered_json json;
     json["env"] = all.environment;
     json["algorithm"] = all.algorithm;
-    all.describe([&](auto const&, std::string const& name, auto const& field, auto const&) {
-        using field_type = std::remove_cvref_t<decltype(field)>;
-        if constexpr (is_optional<field_type>)
-            json[name] = to_json_value(field);
-        else
-            json[name] = field;
-    });
+    all.describe(
+        [&](auto const&, std::string const& name, auto const& field, auto const&) { json[name] = json_of(field); });
     return json;
 }
 
@@ -194,26 +235,19 @@ settings from_json(nlohmann::ordered_json const& json) {
     require(json.is_object(), "the settings must be a JSON object");
     settings all;
     std::vector<std::string> known{"env", "algorithm"};
-    try {
-        all.environment = json.at("env").get<std::string>();
-        all.algorithm = json.at("algorithm").get<std::string>();
-        all.describe([&](auto const&, std::string const& name, auto& field, auto const&) {
-            using field_type = std::remove_cvref_t<decltype(field)>;
-            known.push_back(name);
-            if (!json.contains(name))
-                return;
-            auto const& value = json.at(name);
-            if constexpr (is_optional<field_type>)
-                from_json_value(value, field);
-            else
-                field = value.template get<field_type>();
-        });
-    } catch (nlohmann::json::exception const& problem) {
-        fail("the settings cannot be read: {}", problem.what());
+    for (auto const& [name, field] : {std::pair("env", &all.environment), std::pair("algorithm", &all.algorithm)}) {
+        require(json.contains(name), "the settings lack {}", name);
+        from_json_value(name, json.at(name), *field);
     }
+    all.describe([&](auto const&, std::string const& name, auto& field, auto const&) {
+        known.push_back(name);
+        if (json.contains(name))
+            from_json_value(name, json.at(name), field);
+    });
     for (auto const& item : json.items())
         require(std::ranges::find(known, item.key()) != known.end(), "the settings have an unknown field \"{}\"",
                 item.key());
+    validate(all);
     return all;
 }
 

@@ -1,16 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/read_value.hpp"
+
 #include <gmac/agent/options.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+namespace gmac::examples {
+
+template <>
+inline constexpr std::array<named<rate_schedule>, 2> names_of<rate_schedule>{
+    {{"constant", rate_schedule::constant}, {"linear", rate_schedule::linear}}};
+template <>
+inline constexpr std::array<named<optimiser_kind>, 2> names_of<optimiser_kind>{
+    {{"adam", optimiser_kind::adam}, {"rmsprop", optimiser_kind::rmsprop}}};
+template <>
+inline constexpr std::array<named<nn::activation>, 2> names_of<nn::activation>{
+    {{"tanh", nn::activation::tanh}, {"relu", nn::activation::relu}}};
+
+} // namespace gmac::examples
 
 namespace gmac::examples::train {
 
@@ -123,8 +140,12 @@ void require_known(std::string_view what, std::string_view name, std::span<std::
 /// The settings of a named preset. Throws gmac::error if it is not known.
 [[nodiscard]] settings preset_settings(std::string const& preset);
 
+/// Throws gmac::error that names the option and says what is allowed, unless a run can have these settings.
+void validate(settings const& all);
+
 [[nodiscard]] nlohmann::ordered_json to_json(settings all);
-/// A field that is missing has its default; throws gmac::error for one that is unknown or of the wrong type.
+/// A field that is missing has its default. Throws gmac::error for one that is unknown, and for values that the command
+/// line would refuse.
 [[nodiscard]] settings from_json(nlohmann::ordered_json const& json);
 
 } // namespace gmac::examples::train

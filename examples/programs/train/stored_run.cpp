@@ -30,8 +30,13 @@ namespace fs = std::filesystem;
 settings settings_of(checkpoint const& stored, fs::path const& file) {
     auto const found = stored.metadata.find("settings");
     require(found != stored.metadata.end(), "{} has no settings, so gmac-train did not write it", file.string());
-    return from_json(
-        parse_json<nlohmann::ordered_json>(found->second, fmt::format("\"settings\" in {}", file.string())));
+    auto const json =
+        parse_json<nlohmann::ordered_json>(found->second, fmt::format("\"settings\" in {}", file.string()));
+    try {
+        return from_json(json);
+    } catch (error const& problem) {
+        fail("the settings in {} cannot be used: {}", file.string(), problem.what());
+    }
 }
 
 stored_run::stored_run(fs::path const& path, executor& tasks) {

@@ -3,7 +3,6 @@
 #include "report.hpp"
 
 #include "support/parse_options.hpp"
-#include "train/option_checks.hpp"
 
 #include <gmac/core/tbb_executor.hpp>
 
@@ -16,6 +15,7 @@
 namespace {
 
 namespace train = gmac::examples::train;
+using gmac::examples::add_option;
 
 struct options {
     std::vector<std::string> runs;
@@ -28,21 +28,12 @@ struct options {
 
 void add_options(CLI::App& app, options& chosen) {
     app.add_option("runs", chosen.runs, "folders of runs of gmac-train, or checkpoints")->required();
-    app.add_option("--episodes", chosen.episodes, "played of each run, each in an environment of its own")
-        ->capture_default_str()
-        ->check(train::refuse_zero);
-    app.add_option("--seed", chosen.seed, "of the environments and of the resamples; take one not used in training")
-        ->capture_default_str()
-        ->check(train::refuse_negative);
-    app.add_option("--level", chosen.bootstrap.level, "coverage of the bootstrap intervals, between 0 and 1")
-        ->capture_default_str();
-    app.add_option("--resamples", chosen.bootstrap.resamples, "of the bootstrap")
-        ->capture_default_str()
-        ->check(train::refuse_zero);
-    app.add_option("--threads", chosen.threads, "the numbers do not depend on it")
-        ->capture_default_str()
-        ->check(train::refuse_zero);
-    app.add_option("--out", chosen.out, "file for the JSON; a table is printed then instead of it");
+    add_option(app, "--episodes", chosen.episodes, "played of each run, each in an environment of its own", 1);
+    add_option(app, "--seed", chosen.seed, "of the environments and of the resamples; take one not used in training");
+    add_option(app, "--level", chosen.bootstrap.level, "coverage of the bootstrap intervals, between 0 and 1");
+    add_option(app, "--resamples", chosen.bootstrap.resamples, "of the bootstrap", 1);
+    add_option(app, "--threads", chosen.threads, "the numbers do not depend on it", 1);
+    add_option(app, "--out", chosen.out, "file for the JSON; a table is printed then instead of it");
 }
 
 void evaluate(options& chosen) {

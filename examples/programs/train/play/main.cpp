@@ -4,7 +4,6 @@
 #include "replay.hpp"
 #include "show.hpp"
 #include "support/parse_options.hpp"
-#include "train/option_checks.hpp"
 
 #include <gmac/core/error.hpp>
 
@@ -17,37 +16,36 @@
 namespace {
 
 namespace train = gmac::examples::train;
+using gmac::examples::add_flag;
+using gmac::examples::add_option;
 
 void add_show_options(CLI::App& app, train::show_options& chosen) {
     char const* const group = "A film of what was learned";
-    app.add_option("--checkpoint", chosen.checkpoint,
-                   "a checkpoint or the folder of a run of gmac-train on a robot; an episode with the most likely "
-                   "actions is drawn beside the predicted distribution of the return")
+    add_option(app, "--checkpoint", chosen.checkpoint,
+               "a checkpoint or the folder of a run of gmac-train on a robot; an episode with the most likely "
+               "actions is drawn beside the predicted distribution of the return")
         ->group(group);
-    app.add_option("--out", chosen.out, "the animated GIF; by default play.gif beside the checkpoint")->group(group);
-    auto const add_count = [&](char const* name, auto& count, char const* help) {
-        app.add_option(name, count, help)->capture_default_str()->check(train::refuse_negative)->group(group);
-    };
-    add_count("--seed", chosen.seed, "of the episode");
-    add_count("--steps", chosen.steps, "steps of 0.0165 s at most");
-    add_count("--every", chosen.every, "steps from one frame to the next");
-    add_count("--width", chosen.width, "of the film, in pixels");
-    add_count("--height", chosen.height, "of the film, in pixels");
+    add_option(app, "--out", chosen.out, "the animated GIF; by default play.gif beside the checkpoint")->group(group);
+    add_option(app, "--seed", chosen.seed, "of the episode")->group(group);
+    add_option(app, "--steps", chosen.steps, "steps of 0.0165 s at most")->group(group);
+    add_option(app, "--every", chosen.every, "steps from one frame to the next")->group(group);
+    add_option(app, "--width", chosen.width, "of the film, in pixels")->group(group);
+    add_option(app, "--height", chosen.height, "of the film, in pixels")->group(group);
 }
 
 void add_replay_options(CLI::App& app, train::replay_options& chosen) {
     char const* const group = "A trace of recorded actions";
-    app.add_option("--env", chosen.environment, "The robot: " + train::known_robots())->group(group);
-    app.add_option("--joints", chosen.joints,
-                   "CSV without header, one row: the initial angles of the actuated joints in rad, in the order of the "
-                   "actions; the robot starts at rest")
+    add_option(app, "--env", chosen.environment, "The robot: " + train::known_robots())->group(group);
+    add_option(app, "--joints", chosen.joints,
+               "CSV without header, one row: the initial angles of the actuated joints in rad, in the order of the "
+               "actions; the robot starts at rest")
         ->group(group);
-    app.add_option("--actions", chosen.actions, "CSV without header: one row a step, one column an actuated joint")
+    add_option(app, "--actions", chosen.actions, "CSV without header: one row a step, one column an actuated joint")
         ->group(group);
-    app.add_option("--trace", chosen.trace, "Where the CSV goes; row 0 is the reset, row t is after step t")
+    add_option(app, "--trace", chosen.trace, "Where the CSV goes; row 0 is the reset, row t is after step t")
         ->group(group);
-    app.add_flag("--merged", chosen.merged,
-                 "One link for a joint and its body: faster, and equal to PyBullet's motion only to rounding")
+    add_flag(app, "--merged", chosen.merged,
+             "One link for a joint and its body: faster, and equal to PyBullet's motion only to rounding")
         ->group(group);
 }
 
@@ -88,8 +86,8 @@ int main(int argc, char** argv) {
         add_show_options(app, shown);
         add_replay_options(app, replayed);
         std::string recording;
-        app.add_option("--replay", recording,
-                       "A recorded game of MinAtar (docs/minatar.md): its steps are repeated and compared")
+        add_option(app, "--replay", recording,
+                   "A recorded game of MinAtar (docs/minatar.md): its steps are repeated and compared")
             ->group("A recorded game");
         gmac::examples::parse_options(app, argc, argv);
         if (!recording.empty()) {
