@@ -168,9 +168,9 @@ TEST_CASE("what cannot be evaluated is said", "[evaluate]") {
     says((folder / "text").string(), "this is no safetensors file");
     std::string const path = run(folder, "run", "--env classic/cart_pole");
     says(path + " --level 1.5", "the level is 1.5, but must be between 0 and 1");
-    says(path + " --episodes 0", "--episodes: it is 0, but must be at least 1");
+    says(path + " --episodes 0", "--episodes is 0, but must be at least 1");
     for (std::string const option : {"--episodes", "--seed", "--resamples", "--threads"})
-        says(path + " " + option + "=-1", option + ": -1 is negative, but must be at least 0");
+        says(path + " " + option + "=-1", option + " is -1, but must be in [0, 18446744073709551615]");
     says(path + " --out /proc/gmac/x", "/proc/gmac");
 
     auto const file = folder / "run" / "checkpoint.safetensors";

@@ -127,11 +127,11 @@ TEST_CASE("without gnuplot the numbers are printed, and what is missing is said"
 TEST_CASE("bad options are refused before anything is learned") {
     for (auto const& [arguments, message] :
          {std::pair("--steps 0", "steps is 0, but there must be at least one"), std::pair("--steps few", "--steps"),
-          std::pair("--steps=-1", "--steps: -1 is negative"), std::pair("--episodes=-1", "--episodes: -1 is negative"),
-          std::pair("--seed=-1", "--seed: -1 is negative"),
-          std::pair("--lambda 2", "lambda is 2, but must be in [0, 1]"),
+          std::pair("--steps=-1", "--steps is -1"), std::pair("--episodes=-1", "--episodes is -1"),
+          std::pair("--seed=-1", "--seed is -1"), std::pair("--lambda 2", "lambda is 2, but must be in [0, 1]"),
           std::pair("--kappa -1", "kappa is -1, but must be positive"),
-          std::pair("--learning-rate nan", "learning-rate is nan"), std::pair("--episode 3", "--episode"),
+          std::pair("--learning-rate nan", "--learning-rate is \"nan\", but must be a decimal number"),
+          std::pair("--episode 3", "there is no option --episode; did you mean --episodes?"),
           std::pair("--out /dev/null/here --steps 1", "/dev/null/here")}) {
         program_outcome const found = run(arguments);
         INFO(found.text);

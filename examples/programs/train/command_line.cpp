@@ -2,6 +2,7 @@
 #include "command_line.hpp"
 
 #include "environments.hpp"
+#include "run_memory.hpp"
 #include "support/config_file.hpp"
 #include "support/parse_options.hpp"
 #include "trainer.hpp"
@@ -14,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -115,6 +117,8 @@ request parse(int argc, char const* const* argv) {
     add_settings(app, asked.settings, fields);
     parse_options(app, argc, argv);
     asked.pictures = !no_pictures;
+    if (asked.evaluation_episodes) // each in an environment of its own
+        require_memory(std::array{memory_of_environments("--evaluation-episodes", *asked.evaluation_episodes)});
 
     if (!chosen.resume.empty()) {
         require(

@@ -3,9 +3,12 @@
 
 #include "environments.hpp"
 #include "episode.hpp"
+#include "run_memory.hpp"
 
 #include <gmac/environment/normalized.hpp>
 
+#include <new>
+#include <stdexcept>
 #include <utility>
 
 namespace gmac::examples::train {
@@ -52,12 +55,30 @@ private:
     std::unique_ptr<trainer> agent_;
 };
 
+[[nodiscard]] step_size step_of(settings const& settings, executor& tasks) {
+    if (is_atari(settings.environment)) // four frames of 84 x 84 bytes, and what is left of them after the convolutions
+        return {.observation_bytes = 84.0 * 84.0, .inputs = 64.0 * 7.0 * 7.0, .actions = 1.0};
+    auto const one = make_environments(settings.environment, 1, settings.seed, tasks);
+    auto const observation = static_cast<double>(one->observation_size());
+    return {.observation_bytes = observation * sizeof(float),
+            .inputs = observation,
+            .actions = static_cast<double>(action_size(one->action_space()))};
+}
+
 } // namespace
 
 std::unique_ptr<experiment> make_experiment(settings const& settings, executor& tasks) {
-    if (is_atari(settings.environment))
-        return make_atari_experiment(settings, tasks);
-    return std::make_unique<real_experiment>(settings, tasks);
+    auto const uses = memory_of(settings, step_of(settings, tasks));
+    require_memory(uses);
+    try {
+        if (is_atari(settings.environment))
+            return make_atari_experiment(settings, tasks);
+        return std::make_unique<real_experiment>(settings, tasks);
+    } catch (std::bad_alloc const&) {
+    } catch (std::length_error const&) { // of a container
+    }
+    fail("the run takes more memory than there is; {} alone takes {} or more", largest(uses).what,
+         in_bytes(largest(uses).bytes));
 }
 
 } // namespace gmac::examples::train

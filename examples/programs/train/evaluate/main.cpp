@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-evaluate: how well trained agents do, with intervals, as JSON and as a table.
 #include "report.hpp"
+#include "train/run_memory.hpp"
 
 #include "support/parse_options.hpp"
 
@@ -10,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <thread>
 
 namespace {
@@ -37,6 +39,10 @@ void add_options(CLI::App& app, options& chosen) {
 }
 
 void evaluate(options& chosen) {
+    gmac::examples::require_memory(
+        std::array{train::memory_of_environments("--episodes", chosen.episodes),
+                   gmac::examples::memory_use{fmt::format("--resamples {}", chosen.bootstrap.resamples),
+                                              static_cast<double>(chosen.bootstrap.resamples) * sizeof(double)}});
     gmac::tbb_executor tasks(chosen.threads);
     chosen.bootstrap.seed = chosen.seed;
     std::vector<train::run_score> runs;

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// What gmac-train is told, on its command line and by files, and what it refuses to begin with.
+#include "runs.hpp"
+
+#include "support/catch.hpp"
+
+#include <gmac/storage/checkpoint.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+using namespace gmac::testing;
+
+namespace {
+
+/// Refuses cart-pole with these options by this sentence, and leaves no folder behind.
+void refused(std::string const& options, std::string const& message) {
+    scratch const folder;
+    auto const done =
+        train(fmt::format("--env classic/cart_pole --frames 256 --out '{}' {}{}", folder / "run", quiet, options));
+    INFO(options);
+    INFO(done.text);
+    CHECK(done.status == 1);
+    CHECK(done.text.starts_with("gmac-train: "));
+    CHECK(done.says(message));
+    CHECK_FALSE(fs::exists(folder.path / "run"));
+}
+
+} // namespace
+
+TEST_CASE("numbers and names that could be read in two ways are refused") {
+    refused("--discount ''", "--discount is empty");
+    refused("--discount=", "--discount is empty");
+    refused("--discount ' 0.9'", "--discount is \" 0.9\", but must be a decimal number, such as 0.25 or 1e-4");
+    refused("--lambda nan", "--lambda is \"nan\", but must be a decimal number");
+    refused("--learning-rate 1e400", "--learning-rate is 1e400, but a number can be no larger than");
+    refused("--learning-rate 0x1p-10", "--learning-rate is \"0x1p-10\", but must be a decimal number");
+    refused("--seed 99999999999999999999", "--seed is 99999999999999999999, but must be in [0, 18446744073709551615]");
+    refused("--seed 0x10", "--seed is \"0x10\", but must be a whole number in decimal digits");
+    refused("--seed +5", "--seed is \"+5\", but must be a whole number in decimal digits");
+    refused("--envs ' 8'", "--envs is \" 8\", but must be a whole number in decimal digits");
+    refused("--frames 1e6", "--frames is \"1e6\", but must be a whole number in decimal digits");
+    refused("--hidden 64,,64", "a number of --hidden is \"\", but must be a whole number in decimal digits");
+    refused("--max-gradient-norm ''", "--max-gradient-norm is empty");
+    refused("--shared-trunk yes", "--shared-trunk is \"yes\", but must be true or false");
+    refused("--schedule Linear", "--schedule is \"Linear\", but must be one of constant, linear");
+    refused("--optimiser 0", "--optimiser is \"0\", but must be one of adam, rmsprop");
+    refused("--checkpoint-seconds nan", "--checkpoint-seconds is \"nan\", but must be a decimal number");
+    refused("--checkpoint-seconds=-1", "--checkpoint-seconds is -1, but must be at least 0");
+    refused("--threads 0", "--threads is 0, but must be at least 1");
+    refused("--overwrite=", "--overwrite is empty");
+    refused("--config ''", "--config is empty");
+    refused("''", "argument ");
+    refused("--learning_rate 0.1", "there is no option --learning_rate; did you mean --learning-rate?");
+}
+
+TEST_CASE("an option that follows one without its value is no value, and nothing is made or replaced") {
+    scratch const folder;
+    auto const done = train(fmt::format("--env classic/cart_pole --frames 256 {} --out --overwrite", quiet));
+    CHECK(done.status == 1);
+    CHECK(done.says("gmac-train: --out needs a value"));
+    CHECK_FALSE(fs::exists("--overwrite"));
+    CHECK(train("--env --algorithm ppo").status == 1);
+    CHECK(train("--resume").says("gmac-train: --resume needs a value"));
+}
+
+TEST_CASE("an octal look is no octal number, and the seed is the one that was meant") {
+    scratch const folder;
+    auto const done = train(fmt::format("--env classic/cart_pole --envs 2 --steps 4 --frames 8 --seed 010 --out '{}'{}",
+                                        folder / "run", quiet));
+    INFO(done.text);
+    REQUIRE(done.status == 0);
+    CHECK(nlohmann::json::parse(slurp(folder.path / "run" / "config.json"))["seed"] == 10);
+}
+
+TEST_CASE("options of Atari games do not go with another environment") {
+    for (std::string const option : {"--sticky 0.25", "--preprocessing paper", "--preprocessing machado2018",
+                                     "--full-action-set true", "--mode 1", "--difficulty 0", "--rom x", "--roms x"})
+        refused(option, fmt::format("{} is an option of Atari games and does not go with classic/cart_pole",
+                                    option.substr(0, option.find(' '))));
+    refused("--sticky nan --preprocessing nonsense", "--sticky is \"nan\", but must be a decimal number");
+    refused("--preprocessing nonsense", "--preprocessing is an option of Atari games");
+}
+
+TEST_CASE("a stored run whose settings the command line would refuse is refused, and stays as it is") {
+    scratch const folder;
+    REQUIRE(
+        train(fmt::format("--env classic/cart_pole --envs 2 --steps 4 --frames 8 --out '{}'{}", folder / "run", quiet))
+            .status == 0);
+    auto const file = folder.path / "run" / "checkpoint.safetensors";
+    auto const stored = gmac::read_checkpoint(file);
+    auto const with = [&](std::string const& name, nlohmann::ordered_json const& value) {
+        auto changed = stored;
+        auto settings = nlohmann::ordered_json::parse(stored.metadata.at("settings"));
+        settings[name] = value;
+        changed.metadata["settings"] = settings.dump();
+        gmac::write_checkpoint(file, changed);
+    };
+    auto const resumed = [&] { return train(fmt::format("--resume '{}' --frames 16{}", folder / "run", quiet)); };
+    auto const refuses = [&](std::string const& name, nlohmann::ordered_json const& value, std::string const& message) {
+        with(name, value);
+        auto const before = files_in(folder.path / "run");
+        auto const done = resumed();
+        INFO(name << ": " << value);
+        INFO(done.text);
+        CHECK(done.status == 1);
+        CHECK(done.says("the settings in " + file.string() + " cannot be used: " + message));
+        CHECK(files_in(folder.path / "run") == before);
+    };
+    refuses("schedule", "linear ", "schedule is \"linear \", but must be one of constant, linear");
+    refuses("schedule", 1, "schedule is 1, but must be text");
+    refuses("activation", "none", "activation is \"none\", but must be one of tanh, relu");
+    refuses("optimiser", "Adam", "optimiser is \"Adam\", but must be one of adam, rmsprop");
+    refuses("steps", -4, "steps is -4, but must be in [0, 18446744073709551615]");
+    refuses("steps", 4.5, "steps is \"4.5\", but must be a whole number in decimal digits");
+    refuses("steps", "4", "steps is \"4\", but must be a number");
+    refuses("steps", nullptr, "steps is null, but must be a number");
+    refuses("steps", 0, "agent_options: steps is 0, but must be at least 1");
+    refuses("envs", 0, "--envs is 0, but must be at least 1");
+    refuses("discount", true, "discount is true, but must be a number");
+    refuses("discount", 1.5, "agent_options: discount is 1.5, but must be in [0, 1]");
+    refuses("learning-rate", "infinity", "agent_options: learning_rate is inf, but must be finite and positive");
+    refuses("hidden", 64, "hidden is 64, but must be a list of numbers");
+    refuses("hidden", nlohmann::ordered_json{64, -1}, "hidden is -1, but must be in [0, 18446744073709551615]");
+    refuses("shared-trunk", "true", "shared-trunk is \"true\", but must be true or false");
+    refuses("sticky", 0.25, "--rom, --preprocessing, --sticky");
+    refuses("env", 3, "env is 3, but must be text");
+    refuses("seeds", 3, "the settings have an unknown field \"seeds\"");
+
+    // As it was, it goes on.
+    gmac::write_checkpoint(file, stored);
+    auto const done = resumed();
+    INFO(done.text);
+    CHECK(done.status == 0);
+}
+
+TEST_CASE("sizes that no memory holds are refused by name, with the bytes that they would take") {
+    refused("--steps 9223372036854775808",
+            "--particles 128 for --steps 9223372036854775808 in --envs 8 would take at "
+            "least 7.56e+22 bytes of memory, but there are ");
+    refused("--algorithm ppo --steps 9223372036854775808",
+            "--steps 9223372036854775808 in --envs 8 would take at least ");
+    refused("--envs 9223372036854775809 --steps 2", "--particles 128 for --steps 2 in --envs 9223372036854775809");
+    refused("--algorithm iqac --quantile-embedding 9223372036854775808",
+            "--quantile-embedding 9223372036854775808 would take at least 9.44e+21 bytes of memory, but there are ");
+    refused("--algorithm iqac --quantile-hidden 9223372036854775808", " --quantile-hidden 9223372036854775808 ");
+    refused("--algorithm iqac_e --quantile-samples 9223372036854775808", "--quantile-samples 9223372036854775808 ");
+    refused("--hidden 4294967296,4294967296", "--hidden 4294967296,4294967296 would take at least ");
+    refused("--particles 9223372036854775808", "--particles 9223372036854775808 for --steps 32 in --envs 8");
+    refused("--evaluation-episodes 9223372036854775808", "--evaluation-episodes 9223372036854775808 would take");
+}
+
+TEST_CASE("what a limited process cannot hold is refused by name before it is taken") {
+    scratch const folder;
+    auto const limited = [&](std::string const& options, int megabytes) {
+        return run_program(
+            fmt::format("ulimit -v {}; exec '{}' --env classic/cart_pole --threads 1 --out '{}' {} {} 2>&1",
+                        1024 * megabytes, GMAC_TRAIN, folder / "run", quiet, options));
+    };
+    auto const many = limited("--envs 100000000 --steps 1 --algorithm ppo", 2000);
+    INFO(many.text);
+    CHECK(many.status == 1);
+    CHECK(
+        many.says("gmac-train: --envs 100000000 would take at least 12800000000 bytes of memory, but there are "
+                  "2097152000 bytes"));
+    // A little less than there is: what is not counted is too much.
+    auto const nearly = limited("--envs 4000000 --steps 1 --algorithm ppo --minibatch 32", 900);
+    INFO(nearly.text);
+    CHECK(nearly.status == 1);
+    CHECK(
+        nearly.says("gmac-train: the run takes more memory than there is; --envs 4000000 alone takes 512000000 bytes "
+                    "or more"));
+    CHECK_FALSE(fs::exists(folder.path / "run"));
+}
