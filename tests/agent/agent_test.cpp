@@ -196,7 +196,17 @@ TEST_CASE("options outside their range are refused by name") {
           "agent_options: learning_rate is 0, but must be finite and positive");
     CHECK(message([](auto& o) {
               o.hidden = {16, 0};
-          }) == "agent_options: a width in hidden is 0, but must be at least 1");
+          }) == "agent_options: a width in hidden is 0, but must be in [1, 16777216]");
+    CHECK(message([](auto& o) {
+              o.hidden = {4294967296, 4294967296};
+          }) == "agent_options: a width in hidden is 4294967296, but must be in [1, 16777216]");
+    CHECK(message([](auto& o) { o.particles = 0; }) == "agent_options: particles is 0, but must be in [1, 16777216]");
+    CHECK(message([](auto& o) { o.particles = 9223372036854775808u; }) ==
+          "agent_options: particles is 9223372036854775808, but must be in [1, 16777216]");
+    // In two environments the product of the sizes is 2^64, which is 0.
+    CHECK(message([](auto& o) { o.steps = 9223372036854775808u; }) ==
+          "rollout: there would be 9223372036854775808 steps in 2 environments, but transitions are counted up to "
+          "4294967295");
     CHECK(message([](auto& o) { o.hidden.clear(); }) ==
           "agent_options: hidden is empty, but must name the width of at least one layer");
     CHECK(message([](auto& o) { o.max_gradient_norm = -1.0; }) ==

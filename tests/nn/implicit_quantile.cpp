@@ -212,7 +212,10 @@ TEST_CASE("The implicit quantile network names its tensors and refuses what does
                                       {"value.weight", 25, 5, 1},
                                       {"value.bias", 30, 1, 1}});
     CHECK(net.parameter_count() == 31);
-    CHECK_THROWS_WITH(network(2, {.samples = 0}), "implicit_quantile_network: samples is 0, but must be positive");
+    CHECK_THROWS_WITH(network(2, {.samples = 0}),
+                      "implicit_quantile_network: samples is 0, but must be in [1, 16777216]");
+    CHECK_THROWS_WITH(network(2, {.samples = 9223372036854775808u}),
+                      "implicit_quantile_network: samples is 9223372036854775808, but must be in [1, 16777216]");
     CHECK_THROWS_AS(network(2, {.hidden = 0}), error);
 
     auto tape = net.make_tape(2);

@@ -286,6 +286,8 @@ TEST_CASE("Networks start orthogonal with zero biases, the last layer with a gai
 
 TEST_CASE("Networks refuse what does not fit", "[nn][modules]") {
     CHECK_THROWS_WITH(nn::linear<fast>(0, 3), "linear: the layer is 0 -> 3, but both sizes must be positive");
+    CHECK_THROWS_WITH(nn::linear<fast>(4294967296, 4294967296), // 2^64 weights, which is none
+                      "linear: the layer is 4294967296 -> 4294967296, but both sizes must be at most 2147483647");
     CHECK_THROWS_WITH(nn::linear<fast>(2, 3, {.gain = std::numeric_limits<double>::infinity()}),
                       "linear: gain is inf, but must be finite");
     CHECK_THROWS_WITH(nn::activation_layer<fast>(0, act::relu), "activation_layer: size is 0, but must be positive");

@@ -77,13 +77,18 @@ inline void validate(agent_options const& options) {
         require(std::isfinite(value) && value > 0.0, "agent_options: {} is {}, but must be finite and positive", name,
                 value);
     };
+    // Products of sizes must not overflow: these are bounded here, steps × environments by the rollout.
+    auto const size = [](std::string_view name, std::size_t value) {
+        constexpr std::size_t most = std::size_t{1} << 24u;
+        require(value >= 1 && value <= most, "agent_options: {} is {}, but must be in [1, {}]", name, value, most);
+    };
     positive("steps", options.steps);
     positive("minibatch", options.minibatch);
     positive("epochs", options.epochs);
-    positive("particles", options.particles);
+    size("particles", options.particles);
     require(!options.hidden.empty(), "agent_options: hidden is empty, but must name the width of at least one layer");
     for (auto const width : options.hidden)
-        positive("a width in hidden", width);
+        size("a width in hidden", width);
     within("discount", options.discount, 0.0, 1.0);
     within("lambda", options.lambda, 0.0, 1.0);
     above_zero("learning_rate", options.learning_rate);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/archive.hpp>
+#include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/observation_stack.hpp>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,9 +27,10 @@ namespace gmac {
 template <class T, observation_element O = float>
 class rollout {
 public:
+    /// Throws gmac::error for more transitions than 32 bits can count.
     rollout(std::size_t steps, std::size_t environments, std::size_t observation_size, std::size_t action_size,
             observation_history history = {})
-        : steps_(steps),
+        : steps_(counted(steps, environments)),
           environments_(environments),
           observation_size_(observation_size),
           action_size_(action_size),
@@ -164,6 +167,15 @@ public:
     }
 
 private:
+    /// Rows are kept as numbers of 32 bits.
+    [[nodiscard]] static std::size_t counted(std::size_t steps, std::size_t environments) {
+        constexpr std::size_t most = (std::numeric_limits<std::uint32_t>::max)();
+        require(environments == 0 || steps < most / environments,
+                "rollout: there would be {} steps in {} environments, but transitions are counted up to {}", steps,
+                environments, most);
+        return steps;
+    }
+
     void look(basic_environment_batch<O> const& worlds) {
         worlds.observe(observations(0));
         if (seen_ != worlds.changes())

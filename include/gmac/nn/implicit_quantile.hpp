@@ -63,13 +63,15 @@ public:
         buffer<scalar> value_gradient, hidden_gradient, product_gradient, sums;
     };
 
-    /// Throws gmac::error if a size is zero or a gain is not finite.
+    /// Throws gmac::error if a size is zero or too large to count, or a gain is not finite.
     implicit_quantile_network(std::size_t features, implicit_quantile_options options)
         : options_(options),
           embedding_(options.embedding, features, {activation::relu, options.gain}),
           hidden_(features, options.hidden, {activation::relu, options.gain}),
           value_(options.hidden, 1, {activation::none, options.last_gain}) {
-        require(options.samples > 0, "implicit_quantile_network: samples is 0, but must be positive");
+        constexpr std::size_t most = std::size_t{1} << 24u; // states × samples × units does not overflow
+        require(options.samples > 0 && options.samples <= most,
+                "implicit_quantile_network: samples is {}, but must be in [1, {}]", options.samples, most);
     }
     /// For a head with the members samples_per_state, embedding, hidden and shared.
     template <class Head>

@@ -35,11 +35,14 @@ public:
         buffer<scalar> delta; // gradient before the activation; empty without one
     };
 
-    /// Throws gmac::error if inputs or outputs is zero or the gain is not finite.
+    /// Throws gmac::error if inputs or outputs is zero or not below 2^31, or the gain is not finite.
     linear(std::size_t inputs, std::size_t outputs, linear_options options = {})
         : inputs_(inputs), outputs_(outputs), options_(options) {
         require(inputs > 0 && outputs > 0, "linear: the layer is {} -> {}, but both sizes must be positive", inputs,
                 outputs);
+        constexpr std::size_t most = (std::size_t{1} << 31u) - 1; // (inputs + 1) × outputs does not overflow
+        require(inputs <= most && outputs <= most, "linear: the layer is {} -> {}, but both sizes must be at most {}",
+                inputs, outputs, most);
         require(std::isfinite(options.gain), "linear: gain is {}, but must be finite", options.gain);
     }
 
