@@ -169,7 +169,7 @@ TEST_CASE("The U-statistic is unbiased and the V-statistic is above it, by the m
     CHECK(error < 0.01 * truth);
     // The V-statistic has too little of E|X − X'| / 3 and E|Y − Y'| / 4.
     auto const spread = [](auto const& distribution) {
-        return gmac::detail::expected_difference<double>(distribution, distribution);
+        return 4.0 * gmac::detail::quarter_difference_of<double>(distribution, distribution);
     };
     CHECK(std::abs(biased / batches - truth - spread(predicted) / 3.0 - spread(wanted) / 4.0) < 3.9 * error);
 }

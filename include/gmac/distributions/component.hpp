@@ -35,4 +35,12 @@ struct point_mass {
 template <std::floating_point T>
 point_mass(T) -> point_mass<T>;
 
+namespace kernels {
+
+/// By how much the weights of a mixture may miss the sum of one where they enter.
+template <class T>
+inline constexpr double weight_tolerance = std::same_as<T, float> ? 3.5e-4 : 1e-6;
+
+} // namespace kernels
+
 } // namespace gmac

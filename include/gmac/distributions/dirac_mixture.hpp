@@ -6,7 +6,6 @@
 #include <gmac/core/view.hpp>
 #include <gmac/distributions/component.hpp>
 #include <gmac/distributions/energy.hpp>
-#include <gmac/distributions/folded_normal.hpp>
 
 #include <algorithm>
 #include <cmath>

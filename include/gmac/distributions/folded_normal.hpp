@@ -18,10 +18,6 @@ namespace gmac::kernels {
 
 inline constexpr double inverse_sqrt_pi = std::numbers::inv_sqrtpi;
 
-/// By how much the weights of a mixture may miss the sum of one where they enter.
-template <class T>
-inline constexpr double weight_tolerance = std::same_as<T, float> ? 3.5e-4 : 1e-6;
-
 /// Twice the variance of a component.
 template <class V>
 [[nodiscard]] constexpr V doubled_variance(V const& deviation) noexcept {

@@ -4,6 +4,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/transpose.hpp>
+#include <gmac/distributions/component.hpp>
 #include <gmac/distributions/folded_normal.hpp>
 
 #include <algorithm>
