@@ -172,6 +172,13 @@ TEST_CASE("what cannot be evaluated is said", "[evaluate]") {
     for (std::string const option : {"--episodes", "--seed", "--resamples", "--threads"})
         says(path + " " + option + "=-1", option + " is -1, but must be in [0, 18446744073709551615]");
     says(path + " --out /proc/gmac/x", "/proc/gmac");
+    says(path + " --out ''", "--out is empty");
+    says(path + " --out --episodes", "--out needs a value");
+    says("''", "argument 1 is empty");
+    says(path + " --level 0.9x", "--level is \"0.9x\", but must be a decimal number");
+    says(path + " --episode 3", "there is no option --episode; did you mean --episodes?");
+    for (std::string const option : {"--episodes", "--resamples"})
+        says(path + " " + option + " 18446744073709551615", option + " 18446744073709551615 would take at least ");
 
     auto const file = folder / "run" / "checkpoint.safetensors";
     auto const with = [&](auto&& change) { // of the settings in a checkpoint that is signed anew

@@ -224,7 +224,7 @@ TEST_CASE("the atoms of a value distribution are options, which a stored run kee
         INFO(result.text);
         CHECK(result.status == 0);
     };
-    std::string const atoms = "--atom-minimum=-2 --atom-maximum 30 --atom-symlog 1 --histogram-deviation 1.5";
+    std::string const atoms = "--atom-minimum=-2 --atom-maximum 30 --atom-symlog true --histogram-deviation 1.5";
     run("default", "", 256);
     run("whole", atoms, 256);
     run("cut", atoms, 128);

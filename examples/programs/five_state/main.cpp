@@ -2,6 +2,7 @@
 #include "experiment.hpp"
 #include "pictures.hpp"
 
+#include "support/memory.hpp"
 #include "support/parse_options.hpp"
 
 #include <gmac/core/error.hpp>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -84,6 +86,10 @@ void print_row(five_state::chain const& world, five_state::result const& one) {
 
 void run(request const& asked) {
     five_state::validate(asked.options);
+    double const samples =
+        static_cast<double>(asked.options.episodes) * (five_state::chain::states + 1) * five_state::points;
+    gmac::examples::require_memory(std::array{
+        gmac::examples::memory_use{fmt::format("--episodes {}", asked.options.episodes), samples * sizeof(double)}});
     bool const pictures = !asked.json || !asked.out.empty();
     auto const folder = asked.out.empty() ? std::filesystem::path("runs/five-state") : asked.out;
     if (pictures)
