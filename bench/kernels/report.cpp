@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-bench-report <bench.json> <folder>: a Markdown table and a picture from the output of gmac-bench.
+#include "support/run_main.hpp"
 #include "train/output/gnuplot.hpp"
+
+#include <gmac/core/error.hpp>
+#include <gmac/storage/files.hpp>
+#include <gmac/storage/json.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,12 +14,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <stdexcept>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,10 +45,7 @@ std::string plain(std::string name) {
 }
 
 std::vector<line> read(std::string const& path) {
-    std::ifstream in(path);
-    if (!in)
-        throw std::runtime_error(fmt::format("{} cannot be read", path));
-    auto const json = nlohmann::json::parse(in);
+    auto const json = gmac::read_json(path);
     std::vector<line> lines;
     for (auto const& entry : json.at("benchmarks")) {
         line next{plain(entry.at("name").get<std::string>())};
@@ -72,7 +72,7 @@ std::array<column, 8> const columns{{{"us a call", "us", 1.0, ""},
                                      {"times libtorch", "times_torch", 1.0, ""}}};
 
 void write_table(std::vector<line> const& lines, std::filesystem::path const& path) {
-    std::ofstream out(path);
+    std::ostringstream out;
     out << "| kernel |";
     for (column const& c : columns)
         out << ' ' << c.title << " |";
@@ -88,8 +88,7 @@ void write_table(std::vector<line> const& lines, std::filesystem::path const& pa
         }
         out << '\n';
     }
-    if (!out.flush())
-        throw std::runtime_error(fmt::format("{} cannot be written", path.string()));
+    gmac::replace_file(path, out.str());
 }
 
 /// Time a state over N for the losses between samples, on logarithmic axes, from names like "loss/N64_m64/float". Without
@@ -123,6 +122,8 @@ void write_plot(std::vector<line> const& lines, std::filesystem::path const& ste
     try {
         gmac::require(count > 0, "no picture was drawn: there are no sizes");
         gnuplot::draw(stem, picture);
+    } catch (gnuplot::not_written const&) {
+        throw;
     } catch (gmac::error const& problem) {
         fmt::print(stderr, "{}\n", problem.what());
     }
@@ -131,11 +132,8 @@ void write_plot(std::vector<line> const& lines, std::filesystem::path const& ste
 } // namespace
 
 int main(int argument_count, char** arguments) {
-    if (argument_count != 3) {
-        fmt::print(stderr, "usage: gmac-bench-report <bench.json> <folder>\n");
-        return 1;
-    }
-    try {
+    return gmac::examples::run_main("gmac-bench-report", [&] {
+        gmac::require(argument_count == 3, "usage: gmac-bench-report <bench.json> <folder>");
         auto const lines = read(arguments[1]);
         std::filesystem::path const folder = arguments[2];
         std::filesystem::create_directories(folder);
@@ -143,8 +141,5 @@ int main(int argument_count, char** arguments) {
         write_plot(lines, folder / "sizes");
         fmt::print("{} kernels: {} and {}\n", lines.size(), (folder / "table.md").string(),
                    (folder / "sizes.svg").string());
-    } catch (std::exception const& error) {
-        fmt::print(stderr, "gmac-bench-report: {}\n", error.what());
-        return 1;
-    }
+    });
 }
