@@ -6,6 +6,7 @@
 #include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/energy_sweep.hpp>
+#include <gmac/losses/detail/sample_batch.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <algorithm>
@@ -113,6 +114,9 @@ template <bool WithGradient, bool Weighted, class V, class T>
     std::array<distance_sums<V>, tile> cross, self;
     V cross_total = lanes::constant<V>(0.0);
     V self_total = lanes::constant<V>(0.0);
+    V taint = lanes::constant<V>(0.0);
+    if constexpr (WithGradient)
+        taint = taint_of<V>(samples, first, count) + taint_of<V>(targets.values, first, count);
     for (std::size_t i = 0; i < samples.cols(); i += tile) {
         std::size_t const rows = (std::min)(tile, samples.cols() - i);
         lanes::read_columns<V>(samples, first, i, rows, x.data(), count);
@@ -129,7 +133,7 @@ template <bool WithGradient, bool Weighted, class V, class T>
             V const cross_slope = lanes::constant<V>(cross_factor / terms.states);
             V const self_slope = lanes::constant<V>(2.0 * self_factor / terms.states);
             for (std::size_t r = 0; r < rows; ++r)
-                x[r] = cross[r].sign * cross_slope - self[r].sign * self_slope;
+                x[r] = (cross[r].sign * cross_slope - self[r].sign * self_slope) + taint;
             lanes::write_columns<V>(x.data(), gradient, first, i, rows, count);
         }
     }

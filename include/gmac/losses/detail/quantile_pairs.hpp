@@ -124,6 +124,9 @@ template <bool WithGradient, bool Weighted, class V, class T, class Pair>
     V total = lanes::constant<V>(0.0);
     std::size_t const n = predicted.quantiles();
     std::size_t const m = targets.particles();
+    V taint = lanes::constant<V>(0.0);
+    if constexpr (WithGradient)
+        taint = taint_of<V>(targets.values, first, count);
     for (std::size_t i = 0; i < n; i += tile) {
         std::size_t const rows = (std::min)(tile, n - i);
         lanes::read_columns<V>(predicted.values, first, i, rows, quantiles.data(), count);
@@ -147,8 +150,10 @@ template <bool WithGradient, bool Weighted, class V, class T, class Pair>
         for (std::size_t r = 0; r < rows; ++r)
             total = total + sums[r].value;
         if constexpr (WithGradient) {
+            V const zero = lanes::constant<V>(0.0);
             for (std::size_t r = 0; r < rows; ++r)
-                quantiles[r] = sums[r].slope * lanes::constant<V>(slope_factor);
+                quantiles[r] =
+                    lanes::mul_add(quantiles[r], zero, V(sums[r].slope * lanes::constant<V>(slope_factor) + taint));
             lanes::write_columns<V>(quantiles.data(), gradient, first, i, rows, count);
         }
     }

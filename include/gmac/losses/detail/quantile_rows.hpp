@@ -154,7 +154,8 @@ template <bool WithGradient, class T>
                                  quantile_memory<T> const& memory) noexcept {
     constexpr std::size_t block = 32;
     sorted_particles<T> const particles(targets, weights, memory);
-    T const kappa = static_cast<T>(threshold);
+    // Beyond the range of T the largest number does as well, and an infinity would make NaN of what has no weight.
+    T const kappa = static_cast<T>((std::min)(threshold, static_cast<double>((std::numeric_limits<T>::max)())));
     T const inverse_kappa = threshold > 0.0 ? static_cast<T>(1.0 / threshold) : T(0);
     lanes::accumulator_for<T> total(0);
     for (std::size_t i = 0; i < quantiles.size(); i += block) {

@@ -129,6 +129,22 @@ void require_gradient(matrix_view<T> const& gradient, matrix_view<T const> const
             "{}: the gradient overlaps the targets in memory, but must have memory of its own", where);
 }
 
+/// 0 in the lanes of the states whose numbers are all finite, or else NaN. The sign of a difference, which slopes are made of,
+/// would hide it.
+template <class V, class T>
+[[nodiscard]] V taint_of(matrix_view<T const> const& numbers, std::size_t first, std::size_t count) noexcept {
+    constexpr std::size_t tile = 32;
+    std::array<V, tile> columns;
+    V taint = lanes::constant<V>(0.0);
+    for (std::size_t j = 0; j < numbers.cols(); j += tile) {
+        std::size_t const cols = (std::min)(tile, numbers.cols() - j);
+        lanes::read_columns<V>(numbers, first, j, cols, columns.data(), count);
+        for (std::size_t k = 0; k < cols; ++k)
+            taint = lanes::mul_add(columns[k], lanes::constant<V>(0.0), taint);
+    }
+    return taint;
+}
+
 /// The mean over the states of `loss(first, count)`, which gives the losses of `count` states from `first` on, a lane each.
 template <class V, class T, class Loss>
 [[nodiscard]] T mean_over_states(std::size_t states, Loss&& loss) {
