@@ -290,7 +290,8 @@ TEST_CASE("an agent on bytes that somebody else's steps or an error interrupted 
         auto worlds = worlds_with(history, 5, 3), others = worlds_with(history, 5, 99);
         trunk const net = trunk_for(history.frames, 4);
         interrupting interrupted(worlds);
-        byte_agent agent(interrupted, net, options_of_agents(), 11), resumed(others, net, options_of_agents(), 12);
+        byte_agent agent(interrupted, net, options_of_agents(), {.seed = 11}),
+            resumed(others, net, options_of_agents(), {.seed = 12});
         auto const check_as_stored = [&] {
             gmac::testing::memory_archive file;
             agent.persist(file);
