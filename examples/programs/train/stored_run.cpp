@@ -9,6 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstddef>
+#include <vector>
+
 namespace gmac::examples::train {
 
 namespace {
@@ -25,6 +28,16 @@ namespace fs = std::filesystem;
     return file;
 }
 
+/// Refuses layers with more numbers than the file, before memory is taken for them.
+void require_stored(std::vector<std::size_t> const& hidden, std::size_t bytes) {
+    double inputs = 1.0;
+    for (std::size_t const width : hidden) {
+        require(inputs * static_cast<double>(width) * sizeof(float) <= static_cast<double>(bytes),
+                "the layers have {} units, which is more than the file holds", fmt::join(hidden, ", "));
+        inputs = static_cast<double>(width);
+    }
+}
+
 } // namespace
 
 settings settings_of(checkpoint const& stored, fs::path const& file) {
@@ -33,7 +46,9 @@ settings settings_of(checkpoint const& stored, fs::path const& file) {
     auto const json =
         parse_json<nlohmann::ordered_json>(found->second, fmt::format("\"settings\" in {}", file.string()));
     try {
-        return from_json(json);
+        settings all = from_json(json);
+        require_stored(all.agent.hidden, stored.state.bytes());
+        return all;
     } catch (error const& problem) {
         fail("the settings in {} cannot be used: {}", file.string(), problem.what());
     }
