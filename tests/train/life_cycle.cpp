@@ -25,7 +25,7 @@ nlohmann::json json_in(fs::path const& file) {
 
 /// A run of eight updates that is killed while it is evaluated, in `folder`/run.
 void kill_in_evaluation(scratch const& folder, int signal, int expected, std::string const& output) {
-    running_train run(fmt::format("{} --no-pictures --evaluation-episodes 200000 --out {} > {} 2>&1", cart_pole,
+    running_train run(fmt::format("{} --no-pictures --evaluation-episodes 20000 --out {} > {} 2>&1", cart_pole,
                                   folder / "run", output));
     wait_until([&] { return frames_in(folder.path / "run") == 2048; });
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -130,7 +130,7 @@ TEST_CASE("the first signal during the evaluation is heeded, and told") {
         INFO(text);
         CHECK(
             text.ends_with(fmt::format("stopped by {} during the evaluation; all frames are done; finish with:  "
-                                       "gmac-train --resume {} --evaluation-episodes 200000 --no-pictures\n",
+                                       "gmac-train --resume {} --evaluation-episodes 20000 --no-pictures\n",
                                        name, folder / "run")));
     }
 }
