@@ -66,7 +66,7 @@ struct freeway {
             car const& one = cars[k];
             int const row = static_cast<int>(k) + 1;
             picture.set(one.x, row, 1);
-            picture.set((one.x - one.heading + side) % side, row, static_cast<std::size_t>(one.slowness + 1));
+            picture.set((one.x - one.heading + side) % side, row, 1 + static_cast<std::size_t>(one.slowness));
         }
     }
 

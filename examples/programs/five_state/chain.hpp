@@ -53,7 +53,7 @@ struct chain {
     }
 };
 
-/// How the paper's asymmetric variant is asymmetric could not be found out: these probabilities are our choice.
+/// The law of the paper's asymmetric variant is not given in it: these probabilities are our choice.
 inline constexpr std::array<chain, 2> chains{{{"symmetric", 0.5}, {"asymmetric", 0.2}}};
 
 } // namespace gmac::examples::five_state

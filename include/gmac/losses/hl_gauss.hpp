@@ -75,7 +75,8 @@ struct hl_gauss {
              detail::lane_table<V, N>& masses) const noexcept {
         std::size_t const bins = bins_in_reach<lanes::scalar_of<V>>(N);
         V const zero = lanes::constant<V>(0.0);
-        V const half_of_bins = lanes::constant<V>(static_cast<double>(bins / 2));
+        std::size_t const before = bins / 2; // of the bins in reach
+        V const half_of_bins = lanes::constant<V>(static_cast<double>(before));
         V const most = lanes::constant<V>(static_cast<double>(N - bins));
         V const scale = lanes::constant<V>(1.0 / (std::numbers::sqrt2 * deviation));
         for (std::size_t j = 0; j < particles.size; ++j) {
