@@ -41,7 +41,7 @@ TEST_CASE("human-normalised scores: random play is 0, the tester 1, better playe
 
 TEST_CASE("the table has a line a game, a column a method, and mean and median over the games that count") {
     std::vector<game_score> const runs{{"pong", "gmac", 20.0},  {"pong", "gmac", 21.0},    {"pong", "ppo", -20.7},
-                                      {"boxing", "gmac", 0.1}, {"freeway", "gmac", 29.6}, {"tetris", "ppo", 12.0}};
+                                       {"boxing", "gmac", 0.1}, {"freeway", "gmac", 29.6}, {"tetris", "ppo", 12.0}};
     // gmac: (20.5 + 20.7) / 35.3 = 1.16714, 0 and 1; ppo: 0, since Tetris has no reference.
     CHECK(score_table(runs) ==
           "| game | random | human | gmac | ppo |\n"
