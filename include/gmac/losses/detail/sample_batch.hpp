@@ -2,14 +2,17 @@
 #pragma once
 
 #include <gmac/core/error.hpp>
+#include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
+#include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
