@@ -95,7 +95,7 @@ TEST_CASE("gmac-act takes one observation a line, to the last token", "[deploy]"
     CHECK(after("1 2" + std::string("\0", 1)).status == 1);
 
     after("1 2\n3 4\n");
-    auto const full = gmac::testing::run_program(fmt::format("{} {} <{} 2>&1 >/dev/full", GMAC_ACT, file, input));
+    auto const full = gmac::testing::run_program(fmt::format("'{}' {} <{} 2>&1 >/dev/full", GMAC_ACT, file, input));
     CHECK(full.text == "gmac-act: the standard output could not be written: No space left on device\n");
     CHECK(full.status == 1);
     CHECK(act(fmt::format("{} <{}", file, folder.path.string())).text ==

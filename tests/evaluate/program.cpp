@@ -189,13 +189,16 @@ TEST_CASE("what cannot be evaluated is said", "[evaluate]") {
     };
     says(with([](std::string& settings) { settings.assign(100'000, '['); }),
          "has more than 64 arrays and objects within each other");
-    for (std::string const widths : {"[8589934592, 8589934592]", "[1000000]", "[64, 18446744073709551615]"})
+    for (auto const& [widths, message] :
+         {std::pair{"[8589934592, 8589934592]", "a width in hidden is 8589934592, but must be in [1, "},
+          std::pair{"[1000000]", "units, which is more than the file holds"},
+          std::pair{"[64, 18446744073709551615]", "a width in hidden is 18446744073709551615, but must be in [1, "}})
         says(with([&](std::string& settings) {
                  auto all = json::parse(settings);
                  all["hidden"] = json::parse(widths);
                  settings = all.dump();
              }),
-             "units, which is more than the file holds");
+             message);
     std::filesystem::resize_file(file, 500);
     says(path, "truncated");
 }

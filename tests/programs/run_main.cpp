@@ -40,9 +40,9 @@ TEST_CASE("output that cannot be written is a failure, however it is printed", "
         CHECK(done.status == 1);
         CHECK(done.text == "sample: the standard output could not be written: No space left on device\n");
     }
-    auto const flushed = sample("flush", "2>&1 >/dev/full"); // why is known no more
+    auto const flushed = sample("flush", "2>&1 >/dev/full"); // it failed before the end: asked once more
     CHECK(flushed.status == 1);
-    CHECK(flushed.text == "sample: the standard output could not be written\n");
+    CHECK(flushed.text == "sample: the standard output could not be written: No space left on device\n");
     CHECK(sample("status", "2>&1 >/dev/full").status == 130);
 }
 

@@ -22,7 +22,7 @@ namespace {
 void refused(std::string const& options, std::string const& message) {
     scratch const folder;
     auto const done =
-        train(fmt::format("--env classic/cart_pole --frames 256 --out '{}' {}{}", folder / "run", quiet, options));
+        train(fmt::format("--env classic/cart_pole --no-pictures --out '{}' {}", folder / "run", options));
     INFO(options);
     INFO(done.text);
     CHECK(done.status == 1);

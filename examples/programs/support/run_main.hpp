@@ -4,6 +4,7 @@
 #include <gmac/core/error.hpp>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <concepts>
@@ -91,6 +92,8 @@ template <std::invocable Body>
     std::cout.flush(); // and with it stdout
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
         return status;
+    if (!output && errno == 0) // it failed before this flush: asked once more, the system says why
+        (void)!::write(STDOUT_FILENO, "\n", 1);
     if (!output)
         output = {errno, std::generic_category()};
     say("the standard output could not be written", output ? ": " + output.message() : "");

@@ -267,7 +267,7 @@ private:
 /// The bytes of a regular file, of which there may be so many at most. Throws gmac::error that names the path and what
 /// the system said.
 [[nodiscard]] inline std::vector<std::byte> read_file(std::filesystem::path const& path,
-                                                      std::size_t most = std::numeric_limits<std::size_t>::max()) {
+                                                      std::size_t most = (std::numeric_limits<std::size_t>::max)()) {
     detail::open_file const file(path);
     require(file.size() <= most, "cannot read {}: it has {} bytes, but may have {} at most", path.string(), file.size(),
             most);

@@ -35,17 +35,26 @@ public:
     /// Throws gmac::error that names the folder and says what to do.
     [[nodiscard]] static run_folder create(std::filesystem::path path, bool overwrite = false) {
         std::error_code problem;
-        std::filesystem::create_directories(path, problem);
+        bool const made = std::filesystem::create_directories(path, problem);
         // An existing file in the way gives an error here or a success that is none, whatever the library's version.
         gmac::require(!problem && std::filesystem::is_directory(path, problem), "cannot create the folder {}: {}",
                       path.string(), problem ? problem.message() : "there is a file of that name");
         run_folder folder(std::move(path));
+        folder.unused_ = made;
         if (folder.started() && !overwrite)
             folder.refuse_run();
         gmac::require(folder.started() || folder.holds_nothing(),
                       "{} is not empty and not the folder of a run: choose another folder with --out",
                       folder.path_.string());
         return folder;
+    }
+
+    run_folder(run_folder&&) = default;
+    run_folder& operator=(run_folder&&) = default;
+    /// A run that was refused leaves no folder behind.
+    ~run_folder() {
+        if (unused_)
+            ::rmdir(path_.c_str());
     }
 
     /// Takes the folder of a run that has a checkpoint. Throws gmac::error that names the folder.
@@ -107,6 +116,7 @@ public:
 
     /// Begins a new run: removes the files of the one that is there, and nothing else.
     void begin(nlohmann::ordered_json const& values) const {
+        unused_ = false;
         remove_run();
         write_config(values);
     }
@@ -193,6 +203,7 @@ private:
 
     std::filesystem::path mutable path_; // where the folder was when that was last asked
     gmac::detail::descriptor lock_;
+    mutable bool unused_ = false; ///< made for a run that has not begun
 };
 
 } // namespace gmac::examples::train
