@@ -247,9 +247,12 @@ TEST_CASE("a refused resume changes nothing") {
 
 TEST_CASE("a run whose folder is moved goes on in it, and leaves the next run at the old path alone") {
     scratch folder;
-    running_train run(
-        fmt::format("{} --seed 7 --out {}{} > {} 2>&1", endless, folder / "run", quiet, folder / "output"));
+    running_train run(fmt::format("{} --checkpoint-seconds 1 --seed 7 --out {}{} > {} 2>&1",
+                                  "--env classic/cart_pole --frames 1000000000", folder / "run", quiet,
+                                  folder / "output"));
     wait_until([&] { return frames_in(folder.path / "run") > 0; });
+    // Between two checkpoints: a folder that is moved in the very moment of a write ends the run, with a sentence.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
     fs::rename(folder.path / "run", folder.path / "moved");
     REQUIRE(train(fmt::format("{} --out {}{}", cart_pole, folder / "run", quiet)).status == 0);
     auto const other = files_in(folder.path / "run");

@@ -150,8 +150,9 @@ TEST_CASE("sizes that no memory holds are refused by name, with the bytes that t
             "--quantile-embedding 9223372036854775808 would take at least 9.44e+21 bytes of memory, but there are ");
     refused("--algorithm iqac --quantile-hidden 9223372036854775808", " --quantile-hidden 9223372036854775808 ");
     refused("--algorithm iqac_e --quantile-samples 9223372036854775808", "--quantile-samples 9223372036854775808 ");
-    refused("--hidden 4294967296,4294967296", "--hidden 4294967296,4294967296 would take at least ");
-    refused("--particles 9223372036854775808", "--particles 9223372036854775808 for --steps 32 in --envs 8");
+    refused("--hidden 16777216,16777216", "--hidden 16777216,16777216 would take at least ");
+    refused("--hidden 4294967296,64", "a width in hidden is 4294967296, but must be in [1, 16777216]");
+    refused("--particles 9223372036854775808", "particles is 9223372036854775808, but must be in [1, 16777216]");
     refused("--evaluation-episodes 9223372036854775808", "--evaluation-episodes 9223372036854775808 would take");
 }
 
