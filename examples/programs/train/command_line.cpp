@@ -48,10 +48,17 @@ void add_choice(CLI::App& app, choice& chosen) {
         ->group(group);
 }
 
-void add_settings(CLI::App& app, settings& all, std::vector<CLI::Option const*>& added) {
+void add_settings(CLI::App& app, settings& all, std::vector<CLI::Option*>& added) {
     all.describe([&](char const* group, std::string const& name, auto& field, char const* help) {
         added.push_back(add_option(app, "--" + name, field, help)->group(group));
     });
+}
+
+/// Whatever its value is.
+void refuse_for(std::string const& environment, CLI::Option& option) {
+    std::string const sentence =
+        fmt::format("{} is an option of Atari games and does not go with {}", option.get_name(), environment);
+    option.check([sentence](std::string const&) -> std::string { fail("{}", sentence); }, "");
 }
 
 /// The environment and preset that the first look at the command line found; an error here is found again, and told,
@@ -110,11 +117,17 @@ request parse(int argc, char const* const* argv) {
     add_flag(app, "--no-pictures", no_pictures, "draws nothing at the end")->group("Run");
     std::string roms;
     char const* const atari_group = "Atari games";
-    CLI::Option const* const roms_option =
+    CLI::Option* const roms_option =
         add_option(app, "--roms", roms, "folder of ROMs, among them that of the game, instead of --rom")
             ->group(atari_group);
-    std::vector<CLI::Option const*> fields;
+    std::vector<CLI::Option*> fields;
     add_settings(app, asked.settings, fields);
+    if (chosen.resume.empty() && !is_atari(asked.settings.environment)) {
+        refuse_for(asked.settings.environment, *roms_option);
+        for (CLI::Option* const field : fields)
+            if (field->get_group() == atari_group)
+                refuse_for(asked.settings.environment, *field);
+    }
     parse_options(app, argc, argv);
     asked.pictures = !no_pictures;
     if (asked.evaluation_episodes) // each in an environment of its own
@@ -143,15 +156,8 @@ request parse(int argc, char const* const* argv) {
     if (!chosen.algorithm.empty())
         asked.settings.algorithm = chosen.algorithm;
     require_known("algorithm", asked.settings.algorithm, algorithm_names());
-    if (is_atari(asked.settings.environment)) {
+    if (is_atari(asked.settings.environment))
         asked.settings.rom = find_game_rom(asked.settings.environment, asked.settings.rom, roms);
-    } else {
-        fields.push_back(roms_option);
-        for (CLI::Option const* field : fields)
-            require(field->count() == 0 || field->get_group() != atari_group,
-                    "{} is an option of Atari games and does not go with {}", field->get_name(),
-                    asked.settings.environment);
-    }
     validate(asked.settings);
     if (asked.out.empty()) {
         std::string name = asked.settings.environment;

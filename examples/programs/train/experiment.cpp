@@ -55,9 +55,10 @@ private:
     std::unique_ptr<trainer> agent_;
 };
 
-[[nodiscard]] step_size step_of(settings const& settings, executor& tasks) {
+[[nodiscard]] step_size step_of(settings const& settings) {
     if (is_atari(settings.environment)) // four frames of 84 x 84 bytes, and what is left of them after the convolutions
         return {.observation_bytes = 84.0 * 84.0, .inputs = 64.0 * 7.0 * 7.0, .actions = 1.0};
+    serial_executor tasks;
     auto const one = make_environments(settings.environment, 1, settings.seed, tasks);
     auto const observation = static_cast<double>(one->observation_size());
     return {.observation_bytes = observation * sizeof(float),
@@ -68,7 +69,7 @@ private:
 } // namespace
 
 std::unique_ptr<experiment> make_experiment(settings const& settings, executor& tasks) {
-    auto const uses = memory_of(settings, step_of(settings, tasks));
+    auto const uses = memory_of(settings, step_of(settings));
     require_memory(uses);
     try {
         if (is_atari(settings.environment))

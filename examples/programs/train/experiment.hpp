@@ -34,7 +34,8 @@ public:
     [[nodiscard]] virtual std::vector<value_panel> value_panels() = 0;
 };
 
-/// Throws gmac::error for an environment or an algorithm that is not known or was left out of this program.
+/// Throws gmac::error for an environment or an algorithm that is not known or was left out of this program, and if the
+/// run takes more memory than there is.
 [[nodiscard]] std::unique_ptr<experiment> make_experiment(settings const& settings, executor& tasks);
 
 /// The same for an Atari game.

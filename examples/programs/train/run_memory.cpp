@@ -42,6 +42,16 @@ struct method_size {
     return agent.shared_trunk ? weights : 2.0 * weights;
 }
 
+/// What a pass of one state leaves: outputs of the layers, gradients of two of them at a time and of the features.
+[[nodiscard]] double pass_of_trunk(agent_options const& agent) {
+    double units = 0.0, widest = 0.0;
+    for (std::size_t const width : agent.hidden) {
+        units += real(width);
+        widest = (std::max)(widest, real(width));
+    }
+    return (agent.shared_trunk ? 1.0 : 2.0) * (units + 2.0 * widest) + 2.0 * real(agent.hidden.back());
+}
+
 } // namespace
 
 std::vector<memory_use> memory_of(settings const& all, step_size const& step) {
@@ -53,9 +63,8 @@ std::vector<memory_use> memory_of(settings const& all, step_size const& step) {
     std::string const rollout = fmt::format("--steps {} in --envs {}", agent.steps, all.environments);
 
     double trunk = weights_of_trunk(agent, step.inputs);
-    double units = 0.0;
-    for (std::size_t const width : agent.hidden)
-        units += real(width);
+    double const state = number * pass_of_trunk(agent);
+    std::string const hidden_layers = fmt::format("--hidden {}", fmt::join(agent.hidden, ","));
     std::vector<memory_use> uses{
         memory_of_environments("--envs", all.environments),
         // Beside its observation a transition has an action, its probability, a reward, an advantage and a return, and
@@ -63,9 +72,9 @@ std::vector<memory_use> memory_of(settings const& all, step_size const& step) {
         {rollout, rows * (step.observation_bytes + number * (step.actions + 4.0 + 2.0 * method.outputs))},
         {fmt::format("--particles {} for {}", agent.particles, rollout),
          rows * real(agent.particles) * method.particle},
-        {fmt::format("--hidden {}", fmt::join(agent.hidden, ",")), trunk * number * copies},
-        {fmt::format("--minibatch {} with --hidden {}", agent.minibatch, fmt::join(agent.hidden, ",")),
-         minibatch * units * number}};
+        {hidden_layers, trunk * number * copies},
+        {fmt::format("--envs {} with {}", all.environments, hidden_layers), real(all.environments) * state},
+        {fmt::format("--minibatch {} with {}", agent.minibatch, hidden_layers), minibatch * state}};
     if (all.algorithm.starts_with("iqac")) {
         double const embedding = real(all.quantile_embedding), hidden = real(all.quantile_hidden);
         uses.push_back({fmt::format("--quantile-embedding {}", all.quantile_embedding),
