@@ -280,7 +280,8 @@ void check_interruptions(std::string const& what, int signal) {
         running_train run(words + " > /dev/null 2>&1");
         std::this_thread::sleep_for(patience);
         int const status = run.end(signal);
-        finished = status == 0;
+        // The signal may come when all is done, to a process that listens no more.
+        finished = status == 0 || fs::exists(folder.path / "cut" / "summary.json");
         if (finished)
             break;
         ++stops;
