@@ -223,7 +223,7 @@ enum class stream_purpose : std::uint64_t {
     return random_stream(seed, (static_cast<std::uint64_t>(purpose) << 48u) | index);
 }
 
-/// The quantile function of the standard normal distribution on (0, 1), to about 1e-16 relative (Wichura 1988, AS 241).
+/// The quantile function of the standard normal distribution on (0, 1), to 1e-15 relative (Wichura 1988, AS 241).
 template <std::floating_point T>
 [[nodiscard]] inline T standard_normal_quantile(T probability) noexcept {
     auto const ratio = [](double x, std::array<double, 8> const& numerator, std::array<double, 8> const& denominator) {
