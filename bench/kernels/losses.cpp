@@ -5,8 +5,6 @@
 #include "flops/closed_forms.hpp"
 #include "flops/count_losses.hpp"
 
-#include <gmac/losses/detail/sample_plan.hpp>
-
 #include <concepts>
 #include <initializer_list>
 #include <memory>
@@ -58,33 +56,30 @@ void add_mixture_energy(std::size_t m, bool target_term) {
 template <class T>
 struct sample_problem {
     table<T> values, fractions, targets, gradient;
-    losses::sample_workspace<T> workspace;
 
     sample_problem(std::size_t n, std::size_t m)
         : values(states, n, 1, normal),
           fractions(states, n, 2, unit),
           targets(states, m, 3, normal),
-          gradient(states, n),
-          workspace(n, m) {}
+          gradient(states, n) {}
 };
 
-/// What one state costs by the kernel that a batch of T is computed with.
+/// What one state costs, or 0 where its rows are sorted, which is not counted.
 template <class T, class Loss>
 [[nodiscard]] double operations_of(Loss loss, std::size_t n, std::size_t m) {
     using V = lanes::widest<T>;
-    using losses::detail::sample_kernel;
-    sample_kernel kernel = sample_kernel::pairs;
-    if constexpr (std::same_as<Loss, losses::sample_energy>)
-        kernel = losses::detail::plan_energy<V>(loss.algorithm, n, m, loss.target_term, true, Loss::name);
-    if constexpr (std::same_as<Loss, losses::huber_quantile>)
-        kernel = losses::detail::plan_quantiles<V>(loss.algorithm, n, m, true, Loss::name);
-    if constexpr (requires { loss.algorithm; })
-        loss.algorithm =
-            kernel == sample_kernel::pairs ? losses::sample_algorithm::pairwise : losses::sample_algorithm::sorted;
     if constexpr (std::same_as<Loss, losses::expectile>)
         return static_cast<double>(flops::closed::expectile(n, m, true).total());
-    else
+    else if constexpr (std::same_as<Loss, losses::huber_quantile>)
+        return losses::detail::rows_suit_quantiles<V>(n, m)
+                   ? 0.0
+                   : static_cast<double>(flops::closed::huber_quantile(n, m, true).total());
+    else if (losses::detail::lanes_suit_energy(n, m))
         return static_cast<double>(flops::count_sample_loss(loss, n, m, true).total());
+    else
+        return losses::detail::rows_suit_energy<V>(n, m)
+                   ? 0.0
+                   : static_cast<double>(flops::closed::sample_energy_pairs(n, m, loss.target_term, true).total());
 }
 
 /// `torch` makes the libtorch version of a problem.
@@ -98,11 +93,7 @@ void add_sample_loss(std::string const& name, Loss loss, std::size_t n, std::siz
             sample_problem<T>& p = *problem;
             quantile_outputs<T const> const outputs{std::as_const(p.values).view(), std::as_const(p.fractions).view()};
             targets::dirac_particles<T const> const targets{std::as_const(p.targets).view(), {}};
-            if constexpr (requires { loss.value_and_gradient(head, outputs, targets, p.gradient.view(), p.workspace); })
-                benchmark::DoNotOptimize(
-                    loss.value_and_gradient(head, outputs, targets, p.gradient.view(), p.workspace));
-            else
-                benchmark::DoNotOptimize(loss.value_and_gradient(head, outputs, targets, p.gradient.view()));
+            benchmark::DoNotOptimize(loss.value_and_gradient(head, outputs, targets, p.gradient.view()));
         };
         auto const& p = *problem;
         work what{states, operations_of<T>(loss, n, m),

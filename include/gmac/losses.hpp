@@ -11,7 +11,5 @@
 #include <gmac/losses/gaussian_mixture_energy.hpp>
 #include <gmac/losses/hl_gauss.hpp>
 #include <gmac/losses/huber_quantile.hpp>
-#include <gmac/losses/sample_algorithm.hpp>
 #include <gmac/losses/sample_energy.hpp>
-#include <gmac/losses/sample_workspace.hpp>
 #include <gmac/losses/squared_error.hpp>

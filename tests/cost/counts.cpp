@@ -44,8 +44,6 @@ TEST_CASE("the squared errors cost what their closed forms say", "[cost]") {
 
 TEST_CASE("the quantile losses cost what their closed forms say", "[cost]") {
     losses::huber_quantile huber, pinball;
-    huber.algorithm = losses::sample_algorithm::pairwise;
-    pinball.algorithm = losses::sample_algorithm::pairwise;
     pinball.kappa = 0.0;
     for (bool const gradient : {false, true})
         for (auto const n : sizes{1, 3, 8, 64, 65, 130})
@@ -58,45 +56,31 @@ TEST_CASE("the quantile losses cost what their closed forms say", "[cost]") {
             }
 }
 
-TEST_CASE("the Huber quantile loss by sorting costs what its closed form says", "[cost]") {
-    losses::huber_quantile huber;
-    huber.algorithm = losses::sample_algorithm::sorted;
-    for (bool const gradient : {false, true})
-        for (auto const n : sizes{32, 64, 256})
-            for (auto const m : sizes{16, 64, 100, 1024}) {
-                CAPTURE(n, m, gradient);
-                CHECK(flops::count_sample_loss(huber, n, m, gradient) == closed::huber_quantile_sorted(n, m, gradient));
-            }
-    // From 64 quantiles and particles on it needs fewer operations than the pairs, though not less time.
-    CHECK(4 * closed::huber_quantile_sorted(64, 64, true).total() < closed::huber_quantile(64, 64, true).total());
-}
-
 TEST_CASE("the sample energy by pairs costs what its closed form says", "[cost]") {
-    losses::sample_energy energy;
-    energy.algorithm = losses::sample_algorithm::pairwise;
     for (bool const gradient : {false, true})
         for (bool const target_term : {false, true})
             for (auto const n : sizes{1, 3, 32, 64, 65})
                 for (auto const m : sizes{1, 2, 64, 100}) {
                     CAPTURE(n, m, gradient, target_term);
-                    energy.target_term = target_term;
-                    CHECK(flops::count_sample_loss(energy, n, m, gradient) ==
+                    CHECK(flops::count_energy_pairs(n, m, target_term, gradient) ==
                           closed::sample_energy_pairs(n, m, target_term, gradient));
                 }
+    // That is what few samples are computed by.
+    CHECK(flops::count_sample_loss(losses::sample_energy{}, 8, 30, true) ==
+          closed::sample_energy_pairs(8, 30, false, true));
 }
 
 TEST_CASE("the sample energy by sorting costs what its closed form says", "[cost]") {
     losses::sample_energy energy;
-    energy.algorithm = losses::sample_algorithm::sorted;
     for (bool const gradient : {false, true})
         for (bool const target_term : {false, true})
-            for (auto const n : sizes{8, 16, 64, 256}) {
+            for (auto const n : sizes{16, 64, 128}) {
                 CAPTURE(n, gradient, target_term);
                 energy.target_term = target_term; // it costs nothing but a factor
                 CHECK(flops::count_sample_loss(energy, n, n, gradient) == closed::sample_energy_sorted(n, gradient));
             }
-    // From 64 points on, an eighth of the comparisons of the pairs, and the share falls.
-    CHECK(8 * closed::sample_energy_sorted(64, true).comparisons <
+    // From 64 points on, a quarter of the comparisons of the pairs, and the share falls.
+    CHECK(4 * closed::sample_energy_sorted(64, true).comparisons <
           closed::sample_energy_pairs(64, 64, false, true).comparisons);
 }
 

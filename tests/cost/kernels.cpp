@@ -50,7 +50,6 @@ struct everything {
     std::vector<float> particle_means = std::vector<float>(steps * environments * 128),
                        particle_deviations = particle_means;
     std::vector<gmac::random_stream> streams = std::vector<gmac::random_stream>(environments);
-    gmac::losses::sample_workspace<float> workspace{1024, 1024};
 
     gmac::targets::gaussian_particles<float const> gaussians() const {
         return {matrix(means, states), matrix(deviations, states), {}};
@@ -76,7 +75,7 @@ template <class Loss>
 float large_sample_loss_of(everything& e, Loss const& loss) {
     return loss.value_and_gradient(gmac::heads::dirac<1024>{}, matrix(e.many, 4),
                                    gmac::targets::dirac_particles<float const>{matrix(e.many_targets, 4), {}},
-                                   gmac::matrix_view<float>(e.gradient.data(), 4, 1024), e.workspace);
+                                   gmac::matrix_view<float>(e.gradient.data(), 4, 1024));
 }
 
 } // namespace

@@ -87,6 +87,9 @@ void run(input<T>& in, Loss const& loss, Head const& head, any_matrix<T> const& 
               "the loss is the same with a gradient");
         if (in.tame)
             check((in_place ? predictions : gradient).all_finite(), "the gradient of finite numbers is finite");
+        if (std::isnan(value))
+            check(!(in_place ? predictions : gradient).all_finite(),
+                  "a loss that is not a number has no finite gradient");
         check(gradient.gaps_are_untouched() && predictions.gaps_are_untouched(), "nothing is written between the rows");
     } catch (gmac::error const& problem) {
         check(is_refusal(problem, Loss::name), "an error names the loss or the head");
@@ -163,7 +166,6 @@ void mixture_loss(input<T>& in, losses::gaussian_mixture_energy const& loss) {
 
 template <class T>
 void run_one(byte_reader bytes) {
-    auto const algorithm = static_cast<losses::sample_algorithm>(bytes.byte() % 3u);
     bool const option = bytes.flag();
     std::size_t const choice = bytes.byte() % 7u;
     input<T> in{bytes};
@@ -174,7 +176,7 @@ void run_one(byte_reader bytes) {
         return number_loss(in, losses::clipped_squared_error{.clip = option ? 0.0 : 0.2});
     case 2: {
         double const kappa = in.tame ? in.bytes.byte() / 32.0 : in.bytes.template wild<double>();
-        return sample_loss(in, losses::huber_quantile{.kappa = kappa, .algorithm = algorithm});
+        return sample_loss(in, losses::huber_quantile{.kappa = kappa});
     }
     case 3:
         return sample_loss(in, losses::expectile{});
@@ -183,8 +185,7 @@ void run_one(byte_reader bytes) {
         return sample_loss(in,
                            losses::sample_energy{.statistic = !in.tame && in.bytes.flag() ? losses::energy_statistic::u
                                                                                           : losses::energy_statistic::v,
-                                                 .target_term = option,
-                                                 .algorithm = algorithm});
+                                                 .target_term = option});
     case 5:
         return mixture_loss<T, 1>(in, {.target_term = option});
     default:

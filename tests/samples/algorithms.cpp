@@ -2,13 +2,12 @@
 // All ways to compute a loss between samples give the same: pairs and sorting, float and double; lanes.cpp has the lane widths.
 #include "samples/outcomes.hpp"
 #include "samples/problems.hpp"
-#include "samples/says.hpp"
+#include "samples/ways.hpp"
 #include "support/catch.hpp"
 
 #include <gmac/losses/expectile.hpp>
 #include <gmac/losses/huber_quantile.hpp>
 #include <gmac/losses/sample_energy.hpp>
-#include <gmac/losses/sample_workspace.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,13 +21,22 @@
 
 using namespace gmac;
 using namespace gmac::test;
-using losses::sample_algorithm;
+
+namespace {
+
+/// The ways to sort that have room for so many samples and particles.
+std::vector<way> sorting_ways(std::size_t samples, std::size_t particles) {
+    bool const few = losses::detail::whole_blocks(samples) + losses::detail::whole_blocks(particles) <=
+                     losses::detail::most_points_in_lanes;
+    return few ? std::vector{way::lanes, way::rows} : std::vector{way::rows};
+}
+
+} // namespace
 
 TEST_CASE("Sorting gives what pairs give, to 1e-12 in double") {
     random_stream random(1);
-    // The last ones go beyond what lanes hold (1,024 points).
     std::vector<shape> const shapes{{17, 1, 1},    {9, 1, 40},   {20, 40, 1},   {18, 7, 8},    {5, 8, 8},
-                                    {6, 9, 31},    {3, 64, 64},  {10, 65, 127}, {2, 200, 56},  {1, 512, 512},
+                                    {6, 9, 31},    {3, 64, 64},  {10, 65, 127}, {2, 200, 56},  {1, 160, 160},
                                     {1, 700, 700}, {2, 1, 1100}, {2, 1300, 3},  {1, 1024, 300}};
     for (shape const& s : shapes)
         for (bool weighted : {false, true})
@@ -42,26 +50,40 @@ TEST_CASE("Sorting gives what pairs give, to 1e-12 in double") {
                     CAPTURE(s.states, s.samples, s.particles, weighted, scale, offset);
                     for (double kappa : {0.0, 1e-3 * scale, scale, 1e3 * scale}) {
                         CAPTURE(kappa);
-                        auto const pairs =
-                            run(losses::huber_quantile{.kappa = kappa, .algorithm = sample_algorithm::pairwise}, p);
-                        auto const sorted =
-                            run(losses::huber_quantile{.kappa = kappa, .algorithm = sample_algorithm::sorted}, p);
-                        CHECK(difference(pairs, sorted) < 1e-12);
+                        CHECK(difference(run(huber_by{way::pairs, kappa}, p), run(huber_by{way::rows, kappa}, p)) <
+                              1e-12);
                     }
-                    for (bool target_term : {false, true}) {
-                        auto const pairs = run(losses::sample_energy{.target_term = target_term,
-                                                                     .algorithm = sample_algorithm::pairwise},
-                                               p);
-                        auto const sorted = run(losses::sample_energy{.target_term = target_term,
-                                                                      .algorithm = sample_algorithm::sorted},
-                                                p);
-                        // With the target term the value is a small difference of the pairs' sums.
-                        if (!target_term)
-                            CHECK(difference(pairs, sorted) < 1e-12);
-                        else
-                            CHECK(std::abs(pairs.value - sorted.value) < 1e-12 * scale);
-                    }
+                    for (bool target_term : {false, true})
+                        for (way const how : sorting_ways(s.samples, s.particles)) {
+                            CAPTURE(target_term, how == way::rows);
+                            auto const pairs = run(energy_by{way::pairs, {.target_term = target_term}}, p);
+                            auto const sorted = run(energy_by{how, {.target_term = target_term}}, p);
+                            // With the target term the value is a small difference of the pairs' sums.
+                            if (!target_term)
+                                CHECK(difference(pairs, sorted) < 1e-12);
+                            else
+                                CHECK(std::abs(pairs.value - sorted.value) < 1e-12 * scale);
+                        }
                 }
+}
+
+TEST_CASE("Each loss takes a way that has room, and gives what pairs give") {
+    random_stream random(9);
+    for (shape const& s : std::vector<shape>{{3, 12, 40},
+                                             {3, 13, 40},
+                                             {2, 160, 160},
+                                             {2, 161, 160},
+                                             {1, 1700, 1700},
+                                             {1, 8192, 3},
+                                             {1, 8193, 3},
+                                             {1, 3, 8193},
+                                             {1, 2, 8192}}) {
+        auto const p = random_problem<float>(random, s.states, s.samples, s.particles);
+        CAPTURE(s.samples, s.particles);
+        CHECK(difference(run(huber_by{way::pairs}, p), run(losses::huber_quantile{}, p)) < 1e-5);
+        CHECK(difference(run(huber_by{way::pairs, 0.0}, p), run(losses::huber_quantile{.kappa = 0.0}, p)) < 1e-5);
+        CHECK(difference(run(energy_by{way::pairs}, p), run(losses::sample_energy{}, p)) < 2e-4);
+    }
 }
 
 TEST_CASE("Sorting gives what pairs give where the target's points lie a million times farther apart than kappa") {
@@ -69,47 +91,44 @@ TEST_CASE("Sorting gives what pairs give where the target's points lie a million
     auto p = random_problem<double>(random, 4, 300, 300, {.weighted = true});
     for (std::size_t i = 0; i < p.targets.size(); i += 3)
         p.targets[i] *= 1e7;
-    for (double kappa : {1e-6, 1e-3, 1.0}) {
-        auto const pairs = run(losses::huber_quantile{.kappa = kappa, .algorithm = sample_algorithm::pairwise}, p);
-        auto const sorted = run(losses::huber_quantile{.kappa = kappa, .algorithm = sample_algorithm::sorted}, p);
-        CHECK(difference(pairs, sorted) < 1e-12);
-    }
+    for (double kappa : {1e-6, 1e-3, 1.0})
+        CHECK(difference(run(huber_by{way::pairs, kappa}, p), run(huber_by{way::rows, kappa}, p)) < 1e-12);
 }
 
 TEST_CASE("Sorting draws the line at kappa where pairs draw it, even if kappa is lost beside the points") {
     random_stream random(8);
     // Points are multiples of 16 here, and so are sums of a point and kappa after rounding.
     auto const p = random_problem<float>(random, 3, 50, 60, {.scale = 48.0, .offset = 2e8});
-    for (double kappa : {5.0, 12.0, 23.0}) {
-        auto const pairs = run(losses::huber_quantile{.kappa = kappa, .algorithm = sample_algorithm::pairwise}, p);
-        auto const sorted = run(losses::huber_quantile{.kappa = kappa, .algorithm = sample_algorithm::sorted}, p);
-        CHECK(difference(pairs, sorted) < 1e-5);
-    }
+    for (double kappa : {5.0, 12.0, 23.0})
+        CHECK(difference(run(huber_by{way::pairs, kappa}, p), run(huber_by{way::rows, kappa}, p)) < 1e-5);
 }
 
-TEST_CASE("Few points sorted state by state give what pairs give") {
-    // The loss itself takes lanes for so few.
-    random_stream random(3);
-    for (int repetition = 0; repetition < 2000; ++repetition) {
-        auto const p = random_problem<double>(random, 1, 1 + random.below(9), 1 + random.below(9),
-                                              {.weighted = random.below(2) == 0});
-        auto const n = static_cast<double>(p.samples);
-        auto const m = static_cast<double>(p.particles);
-        losses::detail::energy_terms const terms{1.0, 1.0, 1.0 / n, 1.0 / m, 1.0};
-        losses::detail::row_stack<double, 64> stack;
-        std::vector<double> gradient(p.samples);
-        auto const targets = p.target_view();
-        double const value =
-            p.weights.empty()
-                ? losses::detail::energy_of_row<true, false>(p.value_view().row(0), targets.values.row(0), {},
-                                                             vector_view<double>(gradient), terms, stack.memory())
-                : losses::detail::energy_of_row<true, true>(p.value_view().row(0), targets.values.row(0),
-                                                            targets.weights.row(0), vector_view<double>(gradient),
-                                                            terms, stack.memory());
-        auto const pairs = run(losses::sample_energy{.target_term = true, .algorithm = sample_algorithm::pairwise}, p);
-        CHECK(value == Approx(pairs.value).epsilon(1e-12).margin(1e-14));
-        for (std::size_t i = 0; i < p.samples; ++i)
-            CHECK(gradient[i] == Approx(pairs.gradient[i]).epsilon(1e-12).margin(1e-14));
+TEST_CASE("A kappa beyond the range of float is half the squared error over kappa") {
+    random_stream random(10);
+    for (float const scale : {1.0F, 1e15F}) {
+        auto const p = random_problem<float>(random, 3, 40, 50, {.scale = static_cast<double>(scale)});
+        for (double const kappa : {1e39, 1e40}) {
+            double wanted = 0.0;
+            std::vector<double> slopes(p.values.size());
+            for (std::size_t s = 0; s < 3; ++s)
+                for (std::size_t i = 0; i < 40; ++i)
+                    for (std::size_t j = 0; j < 50; ++j) {
+                        double const delta =
+                            static_cast<double>(p.targets[50 * s + j]) - static_cast<double>(p.values[40 * s + i]);
+                        auto const tau = static_cast<double>(p.fractions[40 * s + i]);
+                        double const level = delta < 0.0 ? 1.0 - tau : tau;
+                        wanted += level * delta * delta / (2.0 * kappa) / 150.0;
+                        slopes[40 * s + i] -= level * delta / kappa / 150.0;
+                    }
+            for (way const how : {way::pairs, way::rows}) {
+                auto const found = run(huber_by{how, kappa}, p);
+                CAPTURE(scale, kappa, how == way::rows);
+                // Numbers of so little size have few digits: the smallest is 1.4e-45.
+                CHECK(static_cast<double>(found.value) == Approx(wanted).epsilon(1e-2).margin(3e-43));
+                for (std::size_t i = 0; i < slopes.size(); ++i)
+                    CHECK(static_cast<double>(found.gradient[i]) == Approx(slopes[i]).epsilon(1e-2).margin(3e-43));
+            }
+        }
     }
 }
 
@@ -132,12 +151,14 @@ TEST_CASE("float is as near to double as its precision allows") {
                                             {p.weights.begin(), p.weights.end()}};
                 double const bound = 4.0 * std::numeric_limits<float>::epsilon() *
                                      (1.0 + std::sqrt(static_cast<double>(s.samples + s.particles)));
-                auto const look = [&](auto loss, double gradient_unit, double value_unit) {
-                    for (auto algorithm : {sample_algorithm::pairwise, sample_algorithm::sorted}) {
-                        loss.algorithm = algorithm;
-                        auto const single = run(loss, p);
-                        auto const twice = run(loss, exact);
-                        CAPTURE(s.samples, s.particles, scale, weighted, algorithm == sample_algorithm::sorted);
+                auto ways = sorting_ways(s.samples, s.particles);
+                ways.push_back(way::pairs);
+                auto const look = [&](auto by, double gradient_unit, double value_unit) {
+                    for (way const how : ways) {
+                        by.how = how;
+                        auto const single = run(by, p);
+                        auto const twice = run(by, exact);
+                        CAPTURE(s.samples, s.particles, scale, weighted, static_cast<int>(how));
                         CHECK(std::abs(static_cast<double>(single.value) - twice.value) < bound * value_unit);
                         double off = 0.0;
                         for (std::size_t i = 0; i < single.gradient.size(); ++i)
@@ -148,61 +169,50 @@ TEST_CASE("float is as near to double as its precision allows") {
                 };
                 auto const n = static_cast<double>(s.samples);
                 for (double kappa : {0.0, 0.5 * scale})
-                    look(losses::huber_quantile{.kappa = kappa}, 1.0,
-                         run(losses::huber_quantile{.kappa = kappa}, exact).value);
-                look(losses::sample_energy{}, 4.0 / n, 8.0 * scale);
+                    look(huber_by{way::pairs, kappa}, 1.0, run(huber_by{way::pairs, kappa}, exact).value);
+                look(energy_by{way::pairs}, 4.0 / n, 8.0 * scale);
             }
 }
 
-TEST_CASE("A NaN or an infinity is not swallowed, whatever the algorithm") {
+TEST_CASE("A NaN or an infinity is not swallowed, in the value or in the gradient") {
     random_stream random(6);
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    for (shape const& s : std::vector<shape>{{20, 5, 6}, {3, 600, 600}})
+    auto const nans_of_state = [](auto const& found, std::size_t state, std::size_t samples) {
+        auto const row = std::span(found.gradient).subspan(state * samples, samples);
+        return static_cast<std::size_t>(std::ranges::count_if(row, [](double g) { return std::isnan(g); }));
+    };
+    for (shape const& s : std::vector<shape>{{20, 5, 6}, {20, 20, 30}, {3, 600, 600}, {1, 1700, 1700}})
         for (double bad : {nan, infinity, -infinity})
-            for (bool in_targets : {false, true})
-                for (auto algorithm : {sample_algorithm::pairwise, sample_algorithm::sorted}) {
-                    auto p = random_problem<double>(random, s.states, s.samples, s.particles);
-                    auto& numbers = in_targets ? p.targets : p.values;
-                    numbers[random.below(static_cast<std::uint32_t>(numbers.size()))] = bad;
-                    CAPTURE(bad, in_targets, algorithm == sample_algorithm::sorted, s.samples);
-                    CHECK_FALSE(
-                        std::isfinite(run(losses::huber_quantile{.kappa = 1.0, .algorithm = algorithm}, p).value));
-                    CHECK_FALSE(
-                        std::isfinite(run(losses::huber_quantile{.kappa = 0.0, .algorithm = algorithm}, p).value));
-                    CHECK_FALSE(std::isfinite(run(losses::sample_energy{.algorithm = algorithm}, p).value));
-                    CHECK_FALSE(std::isfinite(run(losses::expectile{}, p).value));
-                    if (std::isnan(bad) && !in_targets) {
-                        // Every slope is written; those of the state are no numbers where a sort may have lost them.
-                        auto const energy = run(losses::sample_energy{.algorithm = algorithm}, p);
-                        CHECK(std::ranges::count(energy.gradient, 77.0) == 0);
-                        if (algorithm == sample_algorithm::sorted)
-                            CHECK(std::ranges::count_if(energy.gradient, [](double g) { return std::isnan(g); }) ==
-                                  static_cast<std::ptrdiff_t>(p.samples));
-                    }
+            for (bool in_targets : {false, true}) {
+                auto p = random_problem<double>(random, s.states, s.samples, s.particles);
+                auto& numbers = in_targets ? p.targets : p.values;
+                auto const place = random.below(static_cast<std::uint32_t>(numbers.size()));
+                numbers[place] = bad;
+                std::size_t const columns = in_targets ? s.particles : s.samples;
+                std::size_t const state = place / columns;
+                auto ways = sorting_ways(s.samples, s.particles);
+                ways.push_back(way::pairs);
+                auto const look = [&](auto const& found, std::size_t nans) {
+                    CAPTURE(bad, in_targets, s.samples);
+                    CHECK_FALSE(std::isfinite(found.value));
+                    CHECK(std::ranges::count(found.gradient, 77.0) == 0); // every slope is written
+                    for (std::size_t other = 0; other < s.states; ++other)
+                        if (other != state)
+                            CHECK(nans_of_state(found, other, s.samples) == 0);
+                    if (std::isnan(bad))
+                        CHECK(nans_of_state(found, state, s.samples) == nans);
+                };
+                // A quantile is learned for itself: only a target touches all of them. Samples touch each other.
+                std::size_t const touched = in_targets ? s.samples : 1;
+                for (way const how : ways) {
+                    for (double const kappa : {1.0, 0.0})
+                        look(run(huber_by{how, kappa}, p), touched);
+                    look(run(energy_by{how}, p), s.samples);
                 }
-}
-
-TEST_CASE("A workspace takes more points than the stack") {
-    random_stream random(7);
-    auto const p = random_problem<double>(random, 2, 100, 8200);
-    losses::sample_energy const energy{.algorithm = sample_algorithm::sorted};
-    losses::huber_quantile const huber{.algorithm = sample_algorithm::sorted};
-    CHECK_THROWS_WITH(run(energy, p), says("100 samples and 8200 particles are too many") && says("sample_workspace"));
-    CHECK_THROWS_WITH(run(huber, p), says("huber_quantile: 100 samples and 8200 particles are too many"));
-
-    losses::sample_workspace<double> workspace(100, 4100);
-    CHECK_THROWS_WITH(run(energy, p, workspace), says("too many"));
-    workspace.reserve(50, 8200);
-    CHECK(difference(run(losses::sample_energy{.algorithm = sample_algorithm::pairwise}, p),
-                     run(energy, p, workspace)) < 1e-12);
-    CHECK(difference(run(losses::huber_quantile{.algorithm = sample_algorithm::pairwise}, p),
-                     run(huber, p, workspace)) < 1e-12);
-    // Without one, and without a wish, pairs do.
-    CHECK(difference(run(losses::sample_energy{}, p), run(energy, p, workspace)) < 1e-12);
-    heads::implicit_quantile const head{.samples_per_state = p.samples};
-    CHECK(energy.value(head, p.outputs(), p.target_view(), workspace) ==
-          Approx(run(energy, p, workspace).value).epsilon(1e-13));
-    CHECK(huber.value(head, p.outputs(), p.target_view(), workspace) ==
-          Approx(run(huber, p, workspace).value).epsilon(1e-13));
+                for (double const kappa : {1.0, 0.0})
+                    look(run(losses::huber_quantile{.kappa = kappa}, p), touched);
+                look(run(losses::sample_energy{}, p), s.samples);
+                look(run(losses::expectile{}, p), touched);
+            }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is not finite comes out of every algorithm, value and gradient; thresholds beyond a type's range do no harm.
+#include "samples/ways.hpp"
 #include "support/catch.hpp"
 
 #include <gmac/heads/implicit_quantile.hpp>
@@ -14,7 +15,7 @@
 #include <vector>
 
 using namespace gmac;
-using losses::sample_algorithm;
+using namespace gmac::test;
 
 namespace {
 
@@ -55,19 +56,15 @@ struct batch {
     }
 };
 
-/// Each loss by each of its algorithms.
+/// Each loss in each of its ways.
 template <class Check>
 void for_each_loss(Check&& check) {
-    for (auto const algorithm : {sample_algorithm::pairwise, sample_algorithm::sorted}) {
-        CAPTURE(static_cast<int>(algorithm));
-        losses::sample_energy energy;
-        energy.algorithm = algorithm;
-        check(energy);
+    for (way const how : all_ways) {
+        CAPTURE(static_cast<int>(how));
+        check(energy_by{how});
         for (double const kappa : {0.0, 1.0}) {
             CAPTURE(kappa);
-            losses::huber_quantile huber{.kappa = kappa};
-            huber.algorithm = algorithm;
-            check(huber);
+            check(huber_by{how, kappa});
         }
     }
     check(losses::expectile{});
@@ -96,13 +93,11 @@ TEMPLATE_TEST_CASE("what is not finite makes the loss and its state's gradient N
 }
 
 TEST_CASE("a threshold of the Huber loss beyond float's range leaves a loss of zero, not NaN", "[samples]") {
-    for (auto const algorithm : {sample_algorithm::pairwise, sample_algorithm::sorted})
+    for (way const how : all_ways)
         for (double const kappa : {1e39, 1e300}) {
-            CAPTURE(static_cast<int>(algorithm), kappa);
-            losses::huber_quantile huber{.kappa = kappa};
-            huber.algorithm = algorithm;
+            CAPTURE(static_cast<int>(how), kappa);
             batch<float> all;
-            all.evaluate(huber);
+            all.evaluate(huber_by{how, kappa});
             // δ² / (2 κ) and δ / κ are below float's least number that is not zero, or next to it.
             CHECK(std::abs(all.value) < 1e-37);
             for (float const slope : all.gradient)

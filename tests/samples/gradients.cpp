@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values and gradients of the losses between samples, against their definitions on dual numbers.
 #include "samples/problems.hpp"
+#include "samples/ways.hpp"
 #include "support/catch.hpp"
 
 #include <gmac/heads/dirac.hpp>
@@ -86,14 +87,12 @@ bool same(double a, double b, double scale) {
     return std::abs(a - b) <= 1e-13 * scale;
 }
 
-constexpr std::array algorithms{losses::sample_algorithm::pairwise, losses::sample_algorithm::sorted};
-
 } // namespace
 
 TEST_CASE("Huber quantile, expectile and sample energy equal their definitions, and gradients equal dual numbers") {
     random_stream random(1);
     std::size_t cases = 0;
-    std::array<distance, 2> huber, energy;
+    std::array<distance, all_ways.size()> huber, energy;
     distance expectile;
     while (cases < 100'000) {
         setting const drawn = random_setting(random);
@@ -107,8 +106,8 @@ TEST_CASE("Huber quantile, expectile and sample energy equal their definitions, 
         bool const unbiased = p.samples > 1 && random.below(2) == 0;
         bool const target_term = random.below(2) == 0 && !(unbiased && (!p.weights.empty() || p.particles < 2));
 
-        for (std::size_t a = 0; a < algorithms.size(); ++a) {
-            losses::huber_quantile const loss{.kappa = kappa, .algorithm = algorithms[a]};
+        for (std::size_t a = 0; a < all_ways.size(); ++a) {
+            huber_by const loss{all_ways[a], kappa};
             double const value = loss.value_and_gradient(head, p.outputs(), p.target_view(), to);
             REQUIRE(same(value, loss.value(head, p.outputs(), p.target_view()), value));
             huber[a].look(p, value, gradient, 1.0 / static_cast<double>(p.particles),
@@ -117,10 +116,9 @@ TEST_CASE("Huber quantile, expectile and sample energy equal their definitions, 
                                                          p.row_of(p.weights, s), kappa);
                           });
 
-            losses::sample_energy const distance{.statistic = unbiased ? losses::energy_statistic::u
-                                                                       : losses::energy_statistic::v,
-                                                 .target_term = target_term,
-                                                 .algorithm = algorithms[a]};
+            energy_by const distance{all_ways[a],
+                                     {.statistic = unbiased ? losses::energy_statistic::u : losses::energy_statistic::v,
+                                      .target_term = target_term}};
             double const found = distance.value_and_gradient(head, p.outputs(), p.target_view(), to);
             REQUIRE(same(found, distance.value(head, p.outputs(), p.target_view()), 100.0 * scale));
             double const unit = 1.0 / static_cast<double>(p.samples * (std::max)(p.particles, p.samples));
@@ -138,7 +136,7 @@ TEST_CASE("Huber quantile, expectile and sample energy equal their definitions, 
                                                           p.row_of(p.weights, s));
                        });
     }
-    for (distance const& d : {huber[0], huber[1], energy[0], energy[1], expectile}) {
+    for (distance const& d : {huber[0], huber[1], huber[2], energy[0], energy[1], energy[2], expectile}) {
         CHECK(d.value < 1e-12);
         CHECK(d.gradient < 1e-12);
     }
@@ -168,8 +166,7 @@ TEST_CASE("The kernels take dual numbers as a lane type") {
         look(losses::huber_quantile{.kappa = 0.7});
         look(losses::huber_quantile{.kappa = 0.0});
         look(losses::expectile{});
-        look(losses::sample_energy{.algorithm = losses::sample_algorithm::pairwise});
-        look(losses::sample_energy{.algorithm = losses::sample_algorithm::sorted});
+        look(losses::sample_energy{});
         look(losses::sample_energy{.statistic = losses::energy_statistic::u});
     }
 }
@@ -182,11 +179,11 @@ TEST_CASE("Where points coincide the gradient is the middle of the subgradients"
     matrix_view<double const> const outputs(x.data(), 1, 2);
     targets::dirac_particles<double const> const targets{{y.data(), 1, 3}, {}};
     matrix_view<double> const to(gradient.data(), 1, 2);
-    for (auto algorithm : algorithms) {
-        losses::sample_energy const energy{.algorithm = algorithm};
+    for (way const how : all_ways) {
+        energy_by const energy{how};
         CHECK(energy.value_and_gradient(head, outputs, targets, to) == 0.0);
         CHECK(gradient == std::vector<double>{0.0, 0.0});
-        losses::huber_quantile const pinball{.kappa = 0.0, .algorithm = algorithm};
+        huber_by const pinball{how, 0.0};
         CHECK(pinball.value_and_gradient(head, outputs, targets, to) == 0.0);
         CHECK(gradient == std::vector<double>{0.0, 0.0});
     }

@@ -15,7 +15,6 @@
 
 using namespace gmac;
 using namespace gmac::test;
-using losses::sample_algorithm;
 
 namespace {
 
@@ -39,11 +38,10 @@ void same_in_all_widths() {
             same_in<xsimd::make_sized_batch_t<T, 32 / sizeof(T)>>(loss, p, wanted, bound);
 #endif
         };
-        look(losses::huber_quantile{.kappa = 0.5, .algorithm = sample_algorithm::pairwise});
-        look(losses::huber_quantile{.kappa = 0.0, .algorithm = sample_algorithm::pairwise});
+        look(losses::huber_quantile{.kappa = 0.5});
+        look(losses::huber_quantile{.kappa = 0.0});
         look(losses::expectile{});
-        look(losses::sample_energy{.algorithm = sample_algorithm::pairwise});
-        look(losses::sample_energy{.algorithm = sample_algorithm::sorted});
+        look(losses::sample_energy{}); // by pairs where samples are few, else sorted
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Laws of the losses between samples, by RapidCheck.
+#include "samples/ways.hpp"
 #include "support/catch.hpp"
 
 #include <gmac/distributions/dirac_mixture.hpp>
@@ -22,7 +23,9 @@ using namespace gmac;
 namespace {
 
 using numbers = std::vector<double>;
-using losses::sample_algorithm;
+using test::energy_by;
+using test::huber_by;
+using test::way;
 
 /// Multiples of 1/8 in [−8, 8]: sums and differences of them are exact, and many coincide.
 rc::Gen<numbers> points(std::size_t most) {
@@ -60,19 +63,19 @@ numbers midpoints(std::size_t count) {
     return result;
 }
 
-losses::sample_energy full(sample_algorithm algorithm) {
-    return {.target_term = true, .algorithm = algorithm};
+energy_by full(way how) {
+    return {how, {.target_term = true}};
 }
-double energy_between(numbers const& x, numbers const& y, sample_algorithm algorithm = sample_algorithm::sorted) {
-    return run(full(algorithm), x, y, midpoints(x.size())).value;
+double energy_between(numbers const& x, numbers const& y, way how = way::lanes) {
+    return run(full(how), x, y, midpoints(x.size())).value;
 }
 
 bool near(double a, double b, double scale = 1.0) {
     return std::abs(a - b) <= 1e-12 * (scale + std::abs(a) + std::abs(b));
 }
 
-sample_algorithm any_algorithm() {
-    return *rc::gen::element(sample_algorithm::pairwise, sample_algorithm::sorted);
+way any_way() {
+    return *rc::gen::elementOf(test::all_ways);
 }
 
 /// The same multiset up to repetition: equal distributions of equally likely points.
@@ -96,7 +99,7 @@ void law(char const* description, Property&& property) {
 } // namespace
 
 TEST_CASE("Laws of the sample energy") {
-    law("is never negative", [] { RC_ASSERT(energy_between(*points(24), *points(24), any_algorithm()) > -1e-13); });
+    law("is never negative", [] { RC_ASSERT(energy_between(*points(24), *points(24), any_way()) > -1e-13); });
     law("is zero exactly for equal distributions", [] {
         numbers const x = *points(6);
         numbers y = *rc::gen::oneOf(points(6), rc::gen::just(x));
@@ -124,10 +127,10 @@ TEST_CASE("Laws of the sample energy") {
     law("is the same after a translation and grows with the scale, exactly for powers of two", [] {
         numbers x = *points(16);
         numbers y = *points(16);
-        auto const algorithm = any_algorithm();
+        way const how = any_way();
         double const shift = *rc::gen::inRange(-1000, 1000);
         double const scale = std::ldexp(*rc::gen::element(1.0, -1.0), *rc::gen::inRange(-20, 20));
-        losses::sample_energy const loss{.algorithm = algorithm};
+        energy_by const loss{how};
         outcome const before = run(loss, x, y, midpoints(x.size()));
         for (numbers* all : {&x, &y})
             for (double& number : *all)
@@ -140,8 +143,8 @@ TEST_CASE("Laws of the sample energy") {
     law("does not depend on the order of samples and particles", [] {
         numbers const x = *points(16);
         numbers const y = *points(16);
-        auto const algorithm = any_algorithm();
-        losses::sample_energy const loss{.algorithm = algorithm};
+        way const how = any_way();
+        energy_by const loss{how};
         outcome const before = run(loss, x, y, midpoints(x.size()));
         numbers x_reversed(x.rbegin(), x.rend());
         numbers y_sorted = y;
@@ -159,7 +162,7 @@ TEST_CASE("Laws of the sample energy") {
         for (double a : x)
             for (double b : y)
                 pull += (a > b ? 1.0 : a < b ? -1.0 : 0.0);
-        outcome const found = run(losses::sample_energy{.algorithm = any_algorithm()}, x, y, midpoints(x.size()));
+        outcome const found = run(energy_by{any_way()}, x, y, midpoints(x.size()));
         double sum = 0.0;
         for (double g : found.gradient)
             sum += g;
@@ -177,9 +180,9 @@ TEST_CASE("Laws of the sample energy") {
         quantile_outputs<double const> const outputs{{x.data(), 1, x.size()}, {fractions.data(), 1, x.size()}};
         targets::dirac_particles<double const> const weighted{{y.data(), 1, y.size()}, {weights.data(), 1, y.size()}};
         targets::dirac_particles<double const> const repeated{{doubled.data(), 1, doubled.size()}, {}};
-        auto const algorithm = any_algorithm();
-        RC_ASSERT(near(full(algorithm).value(head, outputs, weighted), full(algorithm).value(head, outputs, repeated)));
-        losses::huber_quantile const huber{.algorithm = algorithm};
+        way const how = any_way();
+        RC_ASSERT(near(full(how).value(head, outputs, weighted), full(how).value(head, outputs, repeated)));
+        huber_by const huber{how};
         RC_ASSERT(near(huber.value(head, outputs, weighted), huber.value(head, outputs, repeated)));
         RC_ASSERT(near(losses::expectile{}.value(head, outputs, weighted),
                        losses::expectile{}.value(head, outputs, repeated)));
@@ -191,8 +194,7 @@ TEST_CASE("Laws of the quantile losses") {
         numbers const x = *points(16);
         numbers const y = *points(16);
         double const kappa = *rc::gen::element(0.0, 0.25, 1.0, 10.0);
-        outcome const found =
-            run(losses::huber_quantile{.kappa = kappa, .algorithm = any_algorithm()}, x, y, midpoints(x.size()));
+        outcome const found = run(huber_by{any_way(), kappa}, x, y, midpoints(x.size()));
         RC_ASSERT(found.value >= 0.0);
         bool const one_place =
             std::ranges::all_of(x, [&](double a) { return std::ranges::all_of(y, [&](double b) { return a == b; }); });
@@ -202,17 +204,15 @@ TEST_CASE("Laws of the quantile losses") {
         numbers x = *points(16);
         numbers y = *points(16);
         double const kappa = *rc::gen::element(0.0, 0.25, 1.0, 10.0);
-        auto const algorithm = any_algorithm();
+        way const how = any_way();
         double const shift = *rc::gen::inRange(-1000, 1000);
         double const scale = std::ldexp(1.0, *rc::gen::inRange(-20, 20));
-        outcome const before =
-            run(losses::huber_quantile{.kappa = kappa, .algorithm = algorithm}, x, y, midpoints(x.size()));
+        outcome const before = run(huber_by{how, kappa}, x, y, midpoints(x.size()));
         outcome const square = run(losses::expectile{}, x, y, midpoints(x.size()));
         for (numbers* all : {&x, &y})
             for (double& number : *all)
                 number = (number + shift) * scale;
-        outcome const after =
-            run(losses::huber_quantile{.kappa = kappa * scale, .algorithm = algorithm}, x, y, midpoints(x.size()));
+        outcome const after = run(huber_by{how, kappa * scale}, x, y, midpoints(x.size()));
         RC_ASSERT(near(after.value, scale * before.value, scale));
         outcome const square_after = run(losses::expectile{}, x, y, midpoints(x.size()));
         RC_ASSERT(near(square_after.value, scale * scale * square.value, scale * scale));
@@ -224,9 +224,9 @@ TEST_CASE("Laws of the quantile losses") {
     law("reflection exchanges τ and 1 − τ", [] {
         numbers x = *points(16);
         numbers y = *points(16);
-        auto const algorithm = any_algorithm();
+        way const how = any_way();
         numbers fractions = midpoints(x.size());
-        losses::huber_quantile const loss{.kappa = 0.5, .algorithm = algorithm};
+        huber_by const loss{how, 0.5};
         outcome const before = run(loss, x, y, fractions);
         for (numbers* all : {&x, &y})
             for (double& number : *all)
@@ -242,7 +242,7 @@ TEST_CASE("Laws of the quantile losses") {
         numbers const x = *points(16);
         numbers const y = *points(16);
         numbers const fractions = midpoints(x.size());
-        losses::huber_quantile const loss{.algorithm = any_algorithm()};
+        huber_by const loss{any_way()};
         outcome const all = run(loss, x, y, fractions);
         double sum = 0.0;
         for (std::size_t i = 0; i < x.size(); ++i) {

@@ -21,12 +21,12 @@ struct outcome {
     std::vector<T> gradient;
 };
 
-template <class T, class Loss, class... Workspace>
-outcome<T> run(Loss const& loss, problem<T> const& p, Workspace&... workspace) {
+template <class T, class Loss>
+outcome<T> run(Loss const& loss, problem<T> const& p) {
     outcome<T> result{T(0), std::vector<T>(p.values.size(), T(77))};
     matrix_view<T> const to(result.gradient.data(), p.states, p.samples);
     heads::implicit_quantile const head{.samples_per_state = p.samples};
-    result.value = loss.value_and_gradient(head, p.outputs(), p.target_view(), to, workspace...);
+    result.value = loss.value_and_gradient(head, p.outputs(), p.target_view(), to);
     return result;
 }
 

@@ -4,9 +4,8 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/transpose.hpp>
-#include <gmac/losses/detail/radix_sort.hpp>
+#include <gmac/losses/detail/sorted_rows.hpp>
 #include <gmac/losses/detail/sorting_network.hpp>
-#include <gmac/losses/detail/wide.hpp>
 
 #include <algorithm>
 #include <array>
@@ -87,33 +86,22 @@ void sorts_and_merges(std::size_t first, std::size_t second) {
     }
 }
 
-/// `whole`: numbers whose last bits are all zero, so that some digits are the same everywhere.
 template <class T>
-void sorts_rows(std::size_t count, bool whole) {
+void sorts_places(std::size_t count) {
     random_stream random(count);
-    std::vector<T> keys(count), more_keys(count);
-    std::vector<std::uint32_t> tags(count), more_tags(count);
-    for (T& key : keys)
-        key = whole ? static_cast<T>(random.below(1000))
-              : random.below(4) == 0
-                  ? static_cast<T>(random.below(3)) - T(1)
-                  : static_cast<T>(std::ldexp(random.normal<double>(), static_cast<int>(random.below(60)) - 30));
-    std::iota(tags.begin(), tags.end(), 0u);
-    std::vector<T> const original = keys;
-    std::size_t const place =
-        sort_row(row_buffers<T>{{keys.data(), more_keys.data()}, {tags.data(), more_tags.data()}}, count);
-    auto const& sorted = place == 0 ? keys : more_keys;
-    auto const& from = place == 0 ? tags : more_tags;
-    auto wanted = original;
-    std::ranges::stable_sort(wanted);
+    std::vector<T> numbers(2 * count);
+    for (T& number : numbers)
+        number = random.below(4) == 0
+                     ? static_cast<T>(random.below(3)) - T(1)
+                     : static_cast<T>(std::ldexp(random.normal<double>(), static_cast<int>(random.below(60)) - 30));
+    vector_view<T const> const every_second(numbers.data(), count, 2);
+    std::vector<std::uint16_t> places(count), spare(count);
+    sort_places(every_second, places.data(), spare.data());
+    std::vector<std::uint16_t> wanted(count);
+    std::iota(wanted.begin(), wanted.end(), std::uint16_t(0));
+    std::ranges::stable_sort(wanted, {}, [&](std::uint16_t i) { return every_second[i]; });
     CAPTURE(count);
-    REQUIRE(sorted == wanted);
-    for (std::size_t i = 0; i < count; ++i)
-        REQUIRE(original[from[i]] == sorted[i]);
-    auto places = from;
-    std::ranges::sort(places);
-    for (std::size_t i = 0; i < count; ++i)
-        REQUIRE(places[i] == i);
+    REQUIRE(places == wanted);
 }
 
 } // namespace
@@ -146,28 +134,14 @@ TEST_CASE("Infinities that pad a network stay at its ends") {
 }
 
 TEST_CASE("Rows are sorted by their digits") {
-    for (std::size_t count : {0u, 1u, 2u, 3u, 17u, 100u, 255u, 1000u, 5000u}) {
-        for (bool whole : {false, true}) {
-            sorts_rows<float>(count, whole);
-            sorts_rows<double>(count, whole);
-        }
+    for (std::size_t count : {0u, 1u, 2u, 3u, 17u, 255u, 1000u, 8192u}) {
+        sorts_places<float>(count);
+        sorts_places<double>(count);
     }
     CHECK(ordered_bits(-0.0f) < ordered_bits(0.0f));
     CHECK(ordered_bits(-std::numeric_limits<double>::infinity()) < ordered_bits(std::numeric_limits<double>::lowest()));
     CHECK(ordered_bits((std::numeric_limits<double>::max)()) < ordered_bits(std::numeric_limits<double>::infinity()));
     CHECK(ordered_bits(-1.0) < ordered_bits(-0.5));
-}
-
-TEST_CASE("Double words keep what a double drops") {
-    using word = double_word<double>;
-    word const sum = word(1e16) + word(1.0) + word(-1e16);
-    CHECK(static_cast<double>(sum) == 1.0);
-    CHECK(static_cast<double>((word(1.0) + word(1e-25)) * (word(1.0) - word(1e-25)) - word(1.0)) ==
-          Approx(0.0).margin(1e-31));
-    word const product = word(1.0 + 0x1p-40) * word(1.0 - 0x1p-40);
-    CHECK(static_cast<double>(product - word(1.0)) == -0x1p-80);
-    CHECK(static_cast<double>(exact_difference(1e20, 3.0) - word(1e20)) == -3.0);
-    CHECK(exact_difference(1e8f, 0.3f) == 1e8 - static_cast<double>(0.3f));
 }
 
 TEST_CASE("Tiles go from any layout to lanes and back") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the losses between samples mean: minimisers, distances between step functions, unbiasedness.
 #include "samples/problems.hpp"
+#include "samples/ways.hpp"
 #include "support/catch.hpp"
 
 #include <gmac/distributions/dirac_mixture.hpp>
@@ -99,8 +100,8 @@ TEST_CASE("The sample energy with the target term is 2 ∫ (F − G)²") {
         auto const p = random_problem<double>(random, 1, 1 + random.below(40), 1 + random.below(40));
         heads::implicit_quantile const head{.samples_per_state = p.samples};
         double const wanted = static_cast<double>(2.0L * cramer_of_steps(p.values, p.targets));
-        for (auto algorithm : {losses::sample_algorithm::pairwise, losses::sample_algorithm::sorted}) {
-            losses::sample_energy const loss{.target_term = true, .algorithm = algorithm};
+        for (way const how : all_ways) {
+            energy_by const loss{how, {.target_term = true}};
             CHECK(loss.value(head, p.outputs(), p.target_view()) == Approx(wanted).epsilon(1e-12).margin(1e-14));
         }
         CHECK(energy(dirac_mixture<double>(p.values), dirac_mixture<double>(p.targets)) ==

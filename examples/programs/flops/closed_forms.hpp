@@ -21,26 +21,15 @@ using count = std::uint64_t;
 }
 
 /// A loss over all N m pairs of a quantile and a particle: `a`, `b` and `c` additions, multiplications and comparisons a
-/// pair. For each quantile 1 − τ (once for each 64 particles), its part of the sum, two comparisons and an
-/// addition that check τ; for the gradient one product, and what lets a NaN through: a multiply-add for each particle and
-/// an addition and a multiply-add for each quantile.
+/// pair. For each quantile its two levels, its part of the sum, two comparisons and an addition that check τ, one that looks
+/// for NaN, and one product for the gradient.
 [[nodiscard]] inline operation_counts quantile_pairs(count a, count b, count c, count n, count m, bool gradient) {
-    return {.additions = a * n * m + n * ((m + 63) / 64) + 2 * n + 1 + (gradient ? m + 2 * n : 0),
-            .multiplications = b * n * m + 1 + (gradient ? m + 2 * n : 0),
-            .comparisons = c * n * m + 2 * n};
+    return {.additions = a * n * m + 3 * n + 1,
+            .multiplications = b * n * m + n + 1 + (gradient ? n : 0),
+            .comparisons = c * n * m + 3 * n};
 }
 [[nodiscard]] inline operation_counts huber_quantile(count n, count m, bool gradient) {
-    return quantile_pairs(4, 4, 3, n, m, gradient);
-}
-/// The Huber quantile loss from sorted particles, for N a multiple of 32 and κ > 0, if some particle lies below every
-/// quantile. A particle: is it finite, its distance from the median, and two running sums. A quantile: three searches of
-/// bit_width(m) steps, and polynomials on four stretches. Ranks and their sums are whole numbers and count nothing; a
-/// radix sort compares nothing.
-[[nodiscard]] inline operation_counts huber_quantile_sorted(count n, count m, bool gradient) {
-    count const steps = 3 * static_cast<count>(std::bit_width(m));
-    return {.additions = 4 * m + (steps + 26 + (gradient ? 1 : 0)) * n + 2,
-            .multiplications = 3 * m + (16 + (gradient ? 1 : 0)) * n + 1,
-            .comparisons = (steps + 2) * n};
+    return quantile_pairs(4, 3, 3, n, m, gradient);
 }
 /// Huber's κ = 0.
 [[nodiscard]] inline operation_counts pinball(count n, count m, bool gradient) {
@@ -53,13 +42,15 @@ using count = std::uint64_t;
 /// The sample energy by pairs: N m of samples and particles, N² of samples and, with the target term, m² of particles.
 [[nodiscard]] inline operation_counts sample_energy_pairs(count n, count m, bool target_term, bool gradient) {
     count const pairs = n * m + n * n;
-    operation_counts result{.additions = 2 * pairs + 2 * n + 2, .multiplications = 2, .comparisons = pairs};
+    operation_counts result{.additions = 4 * pairs + 2 * n + 2,
+                            .multiplications = pairs + 2,
+                            .comparisons = 2 * pairs + 2 * n};
     if (target_term)
-        result = result + operation_counts{.additions = 2 * m * m + m + 1, .multiplications = 1, .comparisons = m * m};
+        result = result + operation_counts{.additions = 4 * m * m + m + 1,
+                                           .multiplications = m * m + 1,
+                                           .comparisons = 2 * m * m + m};
     if (gradient)
-        result = result +
-                 operation_counts{.additions = 2 * pairs + n, .multiplications = 2 * n, .comparisons = 2 * pairs} +
-                 operation_counts{.additions = 2 * n + m + 1, .multiplications = n + m}; // a NaN goes through
+        result = result + operation_counts{.additions = n, .multiplications = 2 * n};
     return result;
 }
 

@@ -99,6 +99,26 @@ template <class Loss>
     });
 }
 
+/// The sample energy by pairs, as it is written, whichever way is quicker.
+[[nodiscard]] inline operation_counts count_energy_pairs(std::size_t samples, std::size_t particles, bool target_term,
+                                                         bool gradient) {
+    auto const n = static_cast<double>(samples), m = static_cast<double>(particles);
+    return per_state([&](std::size_t states, operation_counts& counter) {
+        numbers const values(states, samples, -1.0, 1.0, counter), wanted(states, particles, -1.5, 0.5, counter);
+        targets::dirac_particles<number const> const targets{wanted.view(), {}};
+        std::vector<number> slopes(states * samples);
+        matrix_view<number> const to(slopes.data(), states, samples);
+        losses::detail::energy_terms const terms{1.0, target_term ? 1.0 : 0.0, 1.0 / n, 1.0 / m,
+                                                 static_cast<double>(states)};
+        static_cast<void>(losses::detail::mean_over_states<number>(states, [&](std::size_t first, std::size_t count) {
+            return gradient ? losses::detail::energy_pairs<true, false, number>(values.view(), targets, to, terms,
+                                                                                first, count)
+                            : losses::detail::energy_pairs<false, false, number>(values.view(), targets, to, terms,
+                                                                                 first, count);
+        }));
+    });
+}
+
 /// The energy between a mixture of K Gaussians and m Gaussian particles, the head's transform and pull-back included.
 template <std::size_t K>
 [[nodiscard]] operation_counts count_mixture_energy(std::size_t particles, bool target_term, bool gradient) {

@@ -101,11 +101,8 @@ void print_losses() {
         line("clipped squared", "", flops::count_clipped_squared_error(gradient));
         line("Huber quantile", "N = 64, m = 64", flops::count_sample_loss(losses::huber_quantile{}, 64, 64, gradient));
         line("expectile", "N = 64, m = 64", flops::count_sample_loss(losses::expectile{}, 64, 64, gradient));
-        losses::sample_energy energy;
-        energy.algorithm = losses::sample_algorithm::sorted;
-        line("energy, sorted", "N = 64, m = 64", flops::count_sample_loss(energy, 64, 64, gradient));
-        energy.algorithm = losses::sample_algorithm::pairwise;
-        line("energy, pairs", "N = 64, m = 64", flops::count_sample_loss(energy, 64, 64, gradient));
+        line("energy", "N = 64, m = 64", flops::count_sample_loss(losses::sample_energy{}, 64, 64, gradient));
+        line("energy, pairs", "N = 64, m = 64", flops::count_energy_pairs(64, 64, false, gradient));
         line("mixture energy", "K = 5, m = 128", flops::count_mixture_energy<5>(128, false, gradient));
         line("mixture energy, target term", "K = 5, m = 128", flops::count_mixture_energy<5>(128, true, gradient));
     }

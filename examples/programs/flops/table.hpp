@@ -85,11 +85,8 @@ struct row {
         std::uint64_t const loss = count_sample_loss(losses::huber_quantile{}, quantiles, quantiles, true).total();
         return {network, policy, loss, loss};
     }
-    losses::sample_energy energy;
-    energy.algorithm = losses::sample_algorithm::pairwise;
-    std::uint64_t const loss = count_sample_loss(energy, quantiles, quantiles, true).total();
-    energy.target_term = true;
-    return {network, policy, loss, count_sample_loss(energy, quantiles, quantiles, true).total()};
+    return {network, policy, count_energy_pairs(quantiles, quantiles, false, true).total(),
+            count_energy_pairs(quantiles, quantiles, true, true).total()};
 }
 
 } // namespace gmac::flops

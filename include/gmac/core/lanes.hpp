@@ -197,4 +197,14 @@ template <class V>
     }
 }
 
+/// 0, or NaN in the lanes in which a number is not finite: added to what would swallow it.
+template <class V>
+[[nodiscard]] inline V taint(V const* numbers, std::size_t count) noexcept {
+    V const zero = constant<V>(0.0);
+    V sum = zero;
+    for (std::size_t i = 0; i < count; ++i)
+        sum = sum + numbers[i] * zero;
+    return sum;
+}
+
 } // namespace gmac::lanes

@@ -5,12 +5,12 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/losses/detail/mean_over_states.hpp>
 #include <gmac/losses/detail/mixture_sums.hpp>
 #include <gmac/losses/detail/target_block.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -106,13 +106,9 @@ private:
         targets::require_targets(targets, outputs.rows(), name);
         if constexpr (requires { head.check(); })
             head.check();
-        lanes::accumulator_for<T> sum(0);
-        for (std::size_t first = 0; first < outputs.rows(); first += lanes::width_of<V>) {
-            std::size_t const count = (std::min)(lanes::width_of<V>, outputs.rows() - first);
-            V const loss = block<V, WithGradient>(head, outputs, targets, gradient, first, count);
-            sum = sum + static_cast<lanes::accumulator_for<T>>(lanes::sum_lanes(loss, count));
-        }
-        return static_cast<T>(sum / static_cast<lanes::accumulator_for<T>>(outputs.rows()));
+        return detail::mean_over_states<V>(outputs.rows(), [&](std::size_t first, std::size_t count) {
+            return block<V, WithGradient>(head, outputs, targets, gradient, first, count);
+        });
     }
 
     /// The loss of one block of states, a lane each, and its gradient.

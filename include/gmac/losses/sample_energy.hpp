@@ -6,13 +6,10 @@
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/energy_lanes.hpp>
 #include <gmac/losses/detail/energy_pairs.hpp>
-#include <gmac/losses/detail/energy_rows.hpp>
-#include <gmac/losses/detail/energy_sweep.hpp>
+#include <gmac/losses/detail/mean_over_states.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
-#include <gmac/losses/detail/sample_plan.hpp>
+#include <gmac/losses/detail/sorted_rows.hpp>
 #include <gmac/losses/fits.hpp>
-#include <gmac/losses/sample_algorithm.hpp>
-#include <gmac/losses/sample_workspace.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <concepts>
@@ -45,48 +42,32 @@ struct sample_energy {
 
     energy_statistic statistic = energy_statistic::v;
     bool target_term = false;
-    sample_algorithm algorithm = sample_algorithm::automatic;
 
     /// Throws gmac::error if the shapes do not fit, the batch or the targets are empty, the weights of a state are
     /// negative, not numbers or do not sum to one, or the U-statistic has fewer than two samples (or, if their term is
     /// asked for, fewer than two target particles or weights).
     template <class Head, class Outputs, class Targets>
     [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
-        detail::no_workspace none;
-        return evaluate<void, false>(head, outputs, targets, detail::no_gradient{}, none);
-    }
-    /// The same with memory for more points than the stack has room for.
-    template <class Head, class Outputs, class Targets, class T>
-    [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets,
-                             sample_workspace<T>& workspace) const {
-        return evaluate<void, false>(head, outputs, targets, detail::no_gradient{}, workspace);
+        return evaluate<void, false>(head, outputs, targets, detail::no_gradient{});
     }
 
     /// Also writes the gradient with respect to the raw outputs, in the same pass. Throws too if the gradient overlaps
     /// an argument in memory.
     template <class Head, class Outputs, class Targets, class Gradient>
     auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient) const {
-        detail::no_workspace none;
-        return evaluate<void, true>(head, outputs, targets, as_matrix(gradient), none);
-    }
-    template <class Head, class Outputs, class Targets, class Gradient, class T>
-    auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient,
-                            sample_workspace<T>& workspace) const {
-        return evaluate<void, true>(head, outputs, targets, as_matrix(gradient), workspace);
+        return evaluate<void, true>(head, outputs, targets, as_matrix(gradient));
     }
 
     /// The same with a lane type of the caller's choice, whose scalar is that of the views.
     template <class V, class Head, class Outputs, class Targets, class Gradient>
     auto value_and_gradient_in_lanes(Head const& head, Outputs&& outputs, Targets const& targets,
                                      Gradient&& gradient) const {
-        detail::no_workspace none;
-        return evaluate<V, true>(head, outputs, targets, as_matrix(gradient), none);
+        return evaluate<V, true>(head, outputs, targets, as_matrix(gradient));
     }
 
 private:
-    template <class Lanes, bool WithGradient, class Head, class Outputs, class Targets, class Gradient, class Workspace>
-    auto evaluate(Head const& head, Outputs& outputs, Targets const& targets, Gradient const& gradient,
-                  Workspace& workspace) const {
+    template <class Lanes, bool WithGradient, class Head, class Outputs, class Targets, class Gradient>
+    auto evaluate(Head const& head, Outputs& outputs, Targets const& targets, Gradient const& gradient) const {
         static_assert(detail::are_dirac_particles<Targets> || !fits_head<Head>,
                       "sample_energy compares samples: its targets are targets::dirac_particles");
         if constexpr (require_fit<sample_energy, Head>() && detail::are_dirac_particles<Targets>) {
@@ -100,35 +81,24 @@ private:
                 to = gradient;
                 detail::require_gradient(to, samples, wanted, name);
             }
-            return wanted.weighted() ? mean<V, WithGradient, true>(samples, wanted, to, workspace)
-                                     : mean<V, WithGradient, false>(samples, wanted, to, workspace);
+            return wanted.weighted() ? mean<V, WithGradient, true>(samples, wanted, to)
+                                     : mean<V, WithGradient, false>(samples, wanted, to);
         } else {
             return 0.0;
         }
     }
 
-    template <class V, bool WithGradient, bool Weighted, class T, class Workspace>
+    template <class V, bool WithGradient, bool Weighted, class T>
     T mean(matrix_view<T const> const& samples, targets::dirac_particles<T const> const& targets,
-           matrix_view<T> const& gradient, [[maybe_unused]] Workspace& workspace) const {
-        constexpr bool has_workspace = !std::same_as<Workspace, detail::no_workspace>;
-        bool fits = false;
-        if constexpr (has_workspace)
-            fits = workspace.fits(samples.cols(), targets.particles());
-        detail::energy_terms const terms = make_terms(samples.rows(), samples.cols(), targets.particles(), Weighted);
-        auto const kernel =
-            detail::plan_energy<V>(algorithm, samples.cols(), targets.particles(), target_term, fits, name);
-        if constexpr (detail::radix_sortable<T>) {
-            if (kernel == detail::sample_kernel::rows) {
-                if constexpr (has_workspace)
-                    if (fits)
-                        return by_rows<WithGradient, Weighted>(samples, targets, gradient, terms,
-                                                               workspace.for_energy());
-                return on_stack<WithGradient, Weighted>(samples, targets, gradient, terms);
-            }
-        }
-        if (kernel == detail::sample_kernel::lanes)
+           matrix_view<T> const& gradient) const {
+        std::size_t const n = samples.cols(), m = targets.particles();
+        detail::energy_terms const terms = make_terms(samples.rows(), n, m, Weighted);
+        if (detail::lanes_suit_energy(n, m))
             return in_lanes<V, WithGradient, Weighted>(samples, targets, gradient, terms);
-        return detail::mean_over_states<V, T>(samples.rows(), [&](std::size_t first, std::size_t count) {
+        if constexpr (std::floating_point<T>)
+            if (detail::rows_suit_energy<V>(n, m))
+                return by_rows<WithGradient>(samples, targets, gradient, terms);
+        return detail::mean_over_states<V>(samples.rows(), [&](std::size_t first, std::size_t count) {
             return detail::energy_pairs<WithGradient, Weighted, V>(samples, targets, gradient, terms, first, count);
         });
     }
@@ -158,26 +128,19 @@ private:
     [[gnu::noinline]] static T in_lanes(matrix_view<T const> const& samples,
                                         targets::dirac_particles<T const> const& targets,
                                         matrix_view<T> const& gradient, detail::energy_terms const& terms) {
-        return detail::mean_over_states<V, T>(samples.rows(), [&](std::size_t first, std::size_t count) {
+        return detail::mean_over_states<V>(samples.rows(), [&](std::size_t first, std::size_t count) {
             return detail::energy_in_lanes<WithGradient, Weighted, V>(samples, targets, gradient, terms, first, count);
         });
     }
-    template <bool WithGradient, bool Weighted, class T>
-    [[gnu::noinline]] static T on_stack(matrix_view<T const> const& samples,
-                                        targets::dirac_particles<T const> const& targets,
-                                        matrix_view<T> const& gradient, detail::energy_terms const& terms) {
-        detail::row_stack<T, detail::most_points_on_stack> stack;
-        return by_rows<WithGradient, Weighted>(samples, targets, gradient, terms, stack.memory());
-    }
-
-    template <bool WithGradient, bool Weighted, class T>
-    static T by_rows(matrix_view<T const> const& samples, targets::dirac_particles<T const> const& targets,
-                     matrix_view<T> const& gradient, detail::energy_terms const& terms,
-                     detail::row_memory<T> const& memory) {
-        return detail::mean_over_states<T, T>(samples.rows(), [&](std::size_t state, std::size_t) {
-            return detail::energy_of_row<WithGradient, Weighted>(samples.row(state), targets.values.row(state),
-                                                                 detail::row_of(targets.weights, state),
-                                                                 detail::row_of(gradient, state), terms, memory);
+    template <bool WithGradient, class T>
+    [[gnu::noinline]] static T by_rows(matrix_view<T const> const& samples,
+                                       targets::dirac_particles<T const> const& targets, matrix_view<T> const& gradient,
+                                       detail::energy_terms const& terms) {
+        detail::sorted_places order;
+        return detail::mean_over_states<T>(samples.rows(), [&](std::size_t state, std::size_t) {
+            return detail::energy_of_row<WithGradient>(samples.row(state), targets.values.row(state),
+                                                       detail::row_of(targets.weights, state),
+                                                       detail::row_of(gradient, state), terms, order);
         });
     }
 };

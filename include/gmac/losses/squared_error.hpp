@@ -5,10 +5,10 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/losses/detail/mean_over_states.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/returns.hpp>
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -33,20 +33,16 @@ struct error_and_slope {
 /// The mean over the states of `pointwise(value, state, count)`, an error_and_slope a lane, and its gradient.
 /// `gradient` may be the outputs themselves.
 template <bool WithGradient, class Head, class T, class Pointwise>
-[[nodiscard]] T mean_of_states(Head const& head, matrix_view<T const> outputs, matrix_view<T> gradient,
+[[nodiscard]] T mean_pointwise(Head const& head, matrix_view<T const> outputs, matrix_view<T> gradient,
                                Pointwise&& pointwise) {
     using V = lanes::lane_for_t<T>;
-    std::size_t const states = outputs.rows();
-    T const share = T(1) / static_cast<T>(states);
-    lanes::accumulator_for<T> sum(0);
-    for (std::size_t first = 0; first < states; first += lanes::width_of<V>) {
-        std::size_t const count = (std::min)(lanes::width_of<V>, states - first);
+    T const share = T(1) / static_cast<T>(outputs.rows());
+    return mean_over_states<V>(outputs.rows(), [&](std::size_t first, std::size_t count) {
         std::array<V, Head::outputs> raw;
         for (std::size_t j = 0; j < Head::outputs; ++j)
             raw[j] = lanes::load_rows<V>(outputs, first, j, count);
         auto const parameters = head.transform(raw);
         error_and_slope<V> const loss = pointwise(parameters.value, first, count);
-        sum = sum + static_cast<lanes::accumulator_for<T>>(lanes::sum_lanes(loss.error, count));
         if constexpr (WithGradient) {
             auto parameter_gradient = parameters;
             parameter_gradient.value = loss.slope * V(share);
@@ -55,8 +51,8 @@ template <bool WithGradient, class Head, class T, class Pointwise>
             for (std::size_t j = 0; j < Head::outputs; ++j)
                 lanes::store_rows(raw_gradient[j], gradient, first, j, count);
         }
-    }
-    return static_cast<T>(sum * static_cast<lanes::accumulator_for<T>>(share));
+        return loss.error;
+    });
 }
 
 /// Throws gmac::error if the gradient overlaps the targets, or the outputs without being in the same places.
@@ -119,7 +115,7 @@ private:
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
         require_size(returns, outputs.rows(), "returns", name);
         auto const wanted = as_column(returns);
-        return detail::mean_of_states<
+        return detail::mean_pointwise<
             WithGradient>(head, outputs, gradient, [&]<class V>(V const& value, std::size_t first, std::size_t count) {
             V const difference = value - lanes::load_rows<V>(wanted, first, 0, count);
             return detail::error_and_slope<V>{lanes::constant<V>(0.5) * difference * difference, difference};
@@ -184,7 +180,7 @@ private:
         require_size(old_values, outputs.rows(), "old_values", name);
         auto const wanted = as_column(returns);
         auto const old = as_column(old_values);
-        return detail::mean_of_states<WithGradient>(head, outputs, gradient,
+        return detail::mean_pointwise<WithGradient>(head, outputs, gradient,
                                                     [&]<class V>(V const& value, std::size_t first, std::size_t count) {
                                                         return pointwise(value,
                                                                          lanes::load_rows<V>(wanted, first, 0, count),
@@ -198,18 +194,17 @@ private:
         V const zero = lanes::constant<V>(0.0);
         V const half = lanes::constant<V>(0.5);
         V const limit = lanes::constant<V>(clip);
-        // Every comparison is written so that a NaN comes out at the other end.
         V const change = value - old;
         V const capped = select(limit < change, limit, select(change < V(zero - limit), V(zero - limit), change));
-        V const plain = value - wanted;
+        V const plain = V(value - wanted) + old * zero; // NaN if one of the three is, and then it wins
         // Inside the range the clipped value is the value itself, not old + (value − old) with its rounding.
         auto const inside = capped == change;
         V const clipped = select(inside, plain, V(V(old + capped) - wanted));
         V const plain_square = plain * plain;
         V const clipped_square = clipped * clipped;
-        auto const plain_wins = clipped_square <= plain_square;
+        auto const clipped_wins = plain_square < clipped_square;
         V const clipped_slope = select(inside, plain, zero);
-        return {half * select(plain_wins, plain_square, clipped_square), select(plain_wins, plain, clipped_slope)};
+        return {half * select(clipped_wins, clipped_square, plain_square), select(clipped_wins, clipped_slope, plain)};
     }
 };
 

@@ -2,17 +2,14 @@
 #pragma once
 
 #include <gmac/core/error.hpp>
-#include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
-#include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <algorithm>
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
@@ -43,6 +40,12 @@ template <class Targets>
 inline constexpr bool are_dirac_particles = false;
 template <class T>
 inline constexpr bool are_dirac_particles<targets::dirac_particles<T>> = true;
+
+/// Row `state` of a matrix, or nothing of an empty matrix.
+template <class T>
+[[nodiscard]] constexpr vector_view<T> row_of(matrix_view<T> const& matrix, std::size_t state) noexcept {
+    return matrix.empty() ? vector_view<T>() : matrix.row(state);
+}
 
 /// What is to be known of a row: whether all its elements are in an interval (a NaN is not), and their sum.
 template <class T>
@@ -132,44 +135,13 @@ void require_gradient(matrix_view<T> const& gradient, matrix_view<T const> const
             "{}: the gradient overlaps the targets in memory, but must have memory of its own", where);
 }
 
-/// 0 in the lanes of the states whose numbers are all finite, or else NaN. The sign of a difference, which slopes are made of,
-/// would hide it.
-template <class V, class T>
-[[nodiscard]] V taint_of(matrix_view<T const> const& numbers, std::size_t first, std::size_t count) noexcept {
-    constexpr std::size_t tile = 32;
-    std::array<V, tile> columns;
-    V taint = lanes::constant<V>(0.0);
-    for (std::size_t j = 0; j < numbers.cols(); j += tile) {
-        std::size_t const cols = (std::min)(tile, numbers.cols() - j);
-        lanes::read_columns<V>(numbers, first, j, cols, columns.data(), count);
-        for (std::size_t k = 0; k < cols; ++k)
-            taint = lanes::mul_add(columns[k], lanes::constant<V>(0.0), taint);
-    }
-    return taint;
-}
-
-/// The mean over the states of `loss(first, count)`, which gives the losses of `count` states from `first` on, a lane each.
-template <class V, class T, class Loss>
-[[nodiscard]] T mean_over_states(std::size_t states, Loss&& loss) {
-    using sum_type = lanes::accumulator_for<T>;
-    sum_type sum(0);
-    for (std::size_t first = 0; first < states; first += lanes::width_of<V>) {
-        std::size_t const count = (std::min)(lanes::width_of<V>, states - first);
-        V const losses = loss(first, count);
-        sum = sum + static_cast<sum_type>(lanes::sum_lanes(losses, count));
-    }
-    return static_cast<T>(sum / static_cast<sum_type>(states));
-}
-
 struct no_gradient {};
-struct no_workspace {};
 
 /// What every loss on quantiles does around its kernel: the checks, and then
-/// `loss.mean<WithGradient, V>(predicted, targets, gradient, workspace)`.
-template <class Lanes, bool WithGradient, class Loss, class Head, class Outputs, class Targets, class Gradient,
-          class Workspace>
+/// `loss.mean<WithGradient, V>(predicted, targets, gradient)`.
+template <class Lanes, bool WithGradient, class Loss, class Head, class Outputs, class Targets, class Gradient>
 auto evaluate_quantiles(Loss const& loss, Head const& head, Outputs& outputs, Targets const& targets,
-                        Gradient const& gradient, Workspace& workspace) {
+                        Gradient const& gradient) {
     static_assert(are_dirac_particles<Targets> || !fits_head<Loss, Head>,
                   "this loss compares samples: its targets are targets::dirac_particles");
     if constexpr (require_fit<Loss, Head>() && are_dirac_particles<Targets>) {
@@ -187,7 +159,7 @@ auto evaluate_quantiles(Loss const& loss, Head const& head, Outputs& outputs, Ta
             require(!may_overlap(to, predicted.fractions),
                     "{}: the gradient overlaps the fractions in memory, but must have memory of its own", Loss::name);
         }
-        return loss.template mean<WithGradient, V>(predicted, wanted, to, workspace);
+        return loss.template mean<WithGradient, V>(predicted, wanted, to);
     } else {
         return 0.0;
     }

@@ -235,14 +235,4 @@ template <class V, class Tag>
     merge_halves(s, 2 * half, half - first_count, half + second_count);
 }
 
-/// 0, or NaN in the lanes in which a key is not finite: a sort may lose what is no number.
-template <class V>
-[[nodiscard]] V poison(V const* keys, std::size_t count) noexcept {
-    V const zero = lanes::constant<V>(0.0);
-    V sum = zero;
-    for (std::size_t i = 0; i < count; ++i)
-        sum = sum + keys[i] * zero;
-    return sum;
-}
-
 } // namespace gmac::losses::detail
