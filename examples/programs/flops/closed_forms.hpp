@@ -17,16 +17,22 @@ using count = std::uint64_t;
     return {.additions = 2, .multiplications = gradient ? 3u : 2u};
 }
 [[nodiscard]] inline operation_counts clipped_squared_error(bool gradient) {
-    return {.additions = 5, .multiplications = gradient ? 4u : 3u, .comparisons = 4};
+    return {.additions = 6, .multiplications = gradient ? 5u : 4u, .comparisons = 4};
+}
+
+/// Are N numbers and m points finite? Points are looked at once for each 64 numbers, and added up 64 at a time.
+[[nodiscard]] inline operation_counts taint(count n, count m) {
+    count const tiles = (n + 63) / 64;
+    return {.additions = 3 * n + (m + (m + 63) / 64) * tiles, .multiplications = n + m * tiles};
 }
 
 /// A loss over all N m pairs of a quantile and a particle: `a`, `b` and `c` additions, multiplications and comparisons a
-/// pair. For each quantile its two levels, its part of the sum, two comparisons and an addition that check τ, one that looks
-/// for NaN, and one product for the gradient.
+/// pair. For each quantile its two levels, its part of the sum, two comparisons and an addition that check τ, and one product
+/// for the gradient.
 [[nodiscard]] inline operation_counts quantile_pairs(count a, count b, count c, count n, count m, bool gradient) {
-    return {.additions = a * n * m + 3 * n + 1,
-            .multiplications = b * n * m + n + 1 + (gradient ? n : 0),
-            .comparisons = c * n * m + 3 * n};
+    return taint(n, m) + operation_counts{.additions = a * n * m + 3 * n + 1,
+                                          .multiplications = b * n * m + n + 1 + (gradient ? n : 0),
+                                          .comparisons = c * n * m + 2 * n};
 }
 [[nodiscard]] inline operation_counts huber_quantile(count n, count m, bool gradient) {
     return quantile_pairs(4, 3, 3, n, m, gradient);
@@ -42,13 +48,13 @@ using count = std::uint64_t;
 /// The sample energy by pairs: N m of samples and particles, N² of samples and, with the target term, m² of particles.
 [[nodiscard]] inline operation_counts sample_energy_pairs(count n, count m, bool target_term, bool gradient) {
     count const pairs = n * m + n * n;
-    operation_counts result{.additions = 4 * pairs + 2 * n + 2,
-                            .multiplications = pairs + 2,
-                            .comparisons = 2 * pairs + 2 * n};
+    operation_counts result =
+        taint(n, m) + taint(n, n) +
+        operation_counts{.additions = 4 * pairs + 2 * n + 2, .multiplications = pairs + 2, .comparisons = 2 * pairs};
     if (target_term)
-        result = result + operation_counts{.additions = 4 * m * m + m + 1,
-                                           .multiplications = m * m + 1,
-                                           .comparisons = 2 * m * m + m};
+        result =
+            result + taint(m, m) +
+            operation_counts{.additions = 4 * m * m + m + 1, .multiplications = m * m + 1, .comparisons = 2 * m * m};
     if (gradient)
         result = result + operation_counts{.additions = n, .multiplications = 2 * n};
     return result;

@@ -7,6 +7,7 @@
 #include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/lane_table.hpp>
+#include <gmac/losses/detail/mean_over_states.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
@@ -93,7 +94,7 @@ auto evaluate_on_atoms(Loss const& loss, Head const& head, Outputs& outputs, Tar
         check_options(loss);
         auto const grid = head.template grid<T>();
         V const share(T(1) / static_cast<T>(raw.rows()));
-        return mean_over_states<V, T>(raw.rows(), [&](std::size_t first, std::size_t count) {
+        return mean_over_states<V>(raw.rows(), [&](std::size_t first, std::size_t count) {
             lane_table<V, N> masses;
             add_targets(loss, grid, wanted, first, count, masses);
             std::array<V, N> logits;
