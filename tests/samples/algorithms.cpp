@@ -78,11 +78,11 @@ TEST_CASE("Each loss takes a way that has room, and gives what pairs give") {
                                              {1, 8193, 3},
                                              {1, 3, 8193},
                                              {1, 2, 8192}}) {
-        auto const p = random_problem<float>(random, s.states, s.samples, s.particles);
+        auto const p = random_problem<double>(random, s.states, s.samples, s.particles);
         CAPTURE(s.samples, s.particles);
-        CHECK(difference(run(huber_by{way::pairs}, p), run(losses::huber_quantile{}, p)) < 1e-5);
-        CHECK(difference(run(huber_by{way::pairs, 0.0}, p), run(losses::huber_quantile{.kappa = 0.0}, p)) < 1e-5);
-        CHECK(difference(run(energy_by{way::pairs}, p), run(losses::sample_energy{}, p)) < 2e-4);
+        CHECK(difference(run(huber_by{way::pairs}, p), run(losses::huber_quantile{}, p)) < 1e-12);
+        CHECK(difference(run(huber_by{way::pairs, 0.0}, p), run(losses::huber_quantile{.kappa = 0.0}, p)) < 1e-12);
+        CHECK(difference(run(energy_by{way::pairs}, p), run(losses::sample_energy{}, p)) < 1e-12);
     }
 }
 
