@@ -6,7 +6,6 @@
 #include <gmac/targets/gae.hpp>
 #include <gmac/targets/lambda_return.hpp>
 #include <gmac/targets/makers.hpp>
-#include <gmac/targets/mixture_row.hpp>
 #include <gmac/targets/normalize.hpp>
 #include <gmac/targets/particles.hpp>
 #include <gmac/targets/replacement.hpp>
@@ -14,4 +13,3 @@
 #include <gmac/targets/rollout_view.hpp>
 #include <gmac/targets/sources.hpp>
 #include <gmac/targets/sr_lambda.hpp>
-#include <gmac/targets/strided.hpp>

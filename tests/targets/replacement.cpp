@@ -2,10 +2,10 @@
 #include "support/catch.hpp"
 
 #include <gmac/core/random.hpp>
-#include <gmac/targets/fresh_particles.hpp>
-#include <gmac/targets/replacement.hpp>
+#include <gmac/targets/detail/few_components.hpp>
+#include <gmac/targets/detail/independent.hpp>
+#include <gmac/targets/detail/stratified.hpp>
 #include <gmac/targets/sources.hpp>
-#include <gmac/targets/stratified.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,6 @@
 #include <vector>
 
 using namespace gmac;
-using gmac::targets::detail::buffered_words;
 using gmac::targets::detail::component_picker;
 using gmac::targets::detail::even_places;
 using gmac::targets::detail::geometric_gaps;
@@ -140,60 +139,41 @@ TEST_CASE("Without weights all components are equally likely") {
         CHECK(chosen[i] == i * 5 / 16);
 }
 
-TEMPLATE_TEST_CASE("Fresh particles are of the components that the words choose, at their places", "", float, double) {
-    using T = TestType;
+TEST_CASE("What is blended of few components is what the words choose") {
     using gmac::targets::detail::events_at_once;
-    std::vector<std::vector<T>> const rows{
-        {T(1)},
-        {T(0), T(1), T(0)},
-        {T(0.1), T(0), T(0.2), T(0.7), T(0)},
-        {T(0.1), T(0.3), T(0), T(0), T(0.2), T(0.3), T(0.1), T(0)},
-        {T(0.3), T(0), T(0.6999), T(0), T(0)}, // the third also takes what is missing from one
-        std::vector<T>(12, T(1) / 12),
+    std::vector<std::vector<float>> const rows{
+        {1.0f},
+        {0.0f, 1.0f, 0.0f},
+        {0.1f, 0.0f, 0.2f, 0.7f, 0.0f},
+        {0.1f, 0.3f, 0.0f, 0.0f, 0.2f, 0.3f, 0.1f, 0.0f},
+        {0.3f, 0.0f, 0.6999f, 0.0f, 0.0f}, // the third also takes what is missing from one
     };
     random_stream random(5);
-    for (std::vector<T> const& weights : rows) {
+    for (std::vector<float> const& weights : rows) {
         std::size_t const k = weights.size();
-        std::vector<T> means(k), deviations(k);
+        std::vector<float> means(k), deviations(k);
         for (std::size_t i = 0; i < k; ++i) {
-            means[i] = random.normal<T>();
-            deviations[i] = random.uniform<T>();
+            means[i] = random.normal<float>();
+            deviations[i] = random.uniform<float>();
         }
-        targets::gaussian_source<T> const source{{weights.data(), 1, k},
-                                                 {means.data(), 1, k},
-                                                 {deviations.data(), 1, k}};
-        component_picker<T> const pick(weights.data(), 1, k);
-        targets::detail::fresh_particles<T> fresh;
-        std::array<T, 200> locations, widths;
-        matrix_view<T> const to(locations.data(), 1, 200), to_widths(widths.data(), 1, 200);
+        targets::gaussian_source<float> const source{{weights.data(), 1, k},
+                                                     {means.data(), 1, k},
+                                                     {deviations.data(), 1, k}};
+        REQUIRE(targets::detail::few_components(source));
+        component_picker<float> const pick(weights.data(), 1, k);
         for (int round = 0; round < 400; ++round) {
-            locations.fill(T(-1));
-            widths.fill(T(-1));
-            std::array<std::uint32_t, events_at_once> words, chosen, places;
+            std::array<std::uint32_t, events_at_once> words, chosen;
             random.fill(words);
             words[0] = round == 0 ? 0xffffffffu : words[0];
             words[1] = round == 0 ? 0u : words[1];
             pick(words.data(), events_at_once, chosen.data());
-            std::size_t const count = random.below(events_at_once + 1);
-            for (std::uint32_t i = 0; i < events_at_once; ++i)
-                places[i] = 1000u + 7u * i;
-            // Two lots of them, which one loop writes.
-            fresh.add(source, 0, T(0.5), T(0.25), words.data(), places.data(), 3u - 1000u, count);
-            fresh.add(source, 0, T(0.5), T(0.25), words.data(), places.data(), 5u - 1000u, 1);
-            fresh.write(targets::detail::strided<T>(to, 0), targets::detail::strided<T>(to_widths, 0));
-            std::array<T, 200> expected, expected_widths;
-            expected.fill(T(-1));
-            expected_widths.fill(T(-1));
-            auto const expect = [&](std::size_t place, std::size_t i) {
-                expected[place] = T(0.5) + T(0.25) * means[chosen[i]];
-                expected_widths[place] = T(0.25) * deviations[chosen[i]];
-            };
-            for (std::size_t i = 0; i < count; ++i)
-                expect(3 + 7 * i, i);
-            expect(5, 0);
-            for (std::size_t i = 0; i < 200; ++i)
-                REQUIRE(locations[i] == Approx(expected[i]).epsilon(4 * std::numeric_limits<T>::epsilon()));
-            REQUIRE(widths == expected_widths);
+            std::array<float, events_at_once> locations, widths;
+            targets::detail::blend(source, 0, 0.5f, 0.25f, words.data(), locations.data(), widths.data());
+            for (std::size_t i = 0; i < events_at_once; ++i) {
+                REQUIRE(locations[i] == Approx(0.5f + 0.25f * means[chosen[i]])
+                                            .epsilon(4.0 * static_cast<double>(std::numeric_limits<float>::epsilon())));
+                REQUIRE(widths[i] == 0.25f * deviations[chosen[i]]);
+            }
         }
     }
 }
@@ -241,28 +221,9 @@ TEST_CASE("Stratified replacement takes even places of the order by age, and put
                 }
                 rest.insert(rest.end(), taken.begin(), taken.end());
                 order = rest;
-                events.give_back(random);
                 wrong += random.position() != same.position();
             }
             CAPTURE(count, rate);
             CHECK(wrong == 0);
-        }
-}
-
-TEST_CASE("Buffered words are those of the stream, which goes on behind them") {
-    for (std::size_t const skipped : {0u, 1u, 2u, 3u, 6u})
-        for (std::size_t const taken : {0u, 1u, 61u, 62u, 63u, 64u, 65u, 200u}) {
-            random_stream one_by_one(5, 9);
-            for (std::size_t i = 0; i < skipped; ++i)
-                static_cast<void>(one_by_one());
-            random_stream buffered = one_by_one;
-            buffered_words words;
-            std::size_t wrong = 0;
-            for (std::size_t i = 0; i < taken; ++i)
-                wrong += words(buffered) != one_by_one();
-            words.give_back(buffered);
-            CHECK(wrong == 0);
-            CHECK(buffered.position() == one_by_one.position());
-            CHECK(buffered() == one_by_one());
         }
 }

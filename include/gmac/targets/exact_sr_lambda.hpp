@@ -4,7 +4,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/targets/mixture_row.hpp>
+#include <gmac/targets/detail/mixture_row.hpp>
 #include <gmac/targets/particles.hpp>
 #include <gmac/targets/rollout_view.hpp>
 #include <gmac/targets/sources.hpp>

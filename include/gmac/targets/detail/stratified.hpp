@@ -2,11 +2,10 @@
 #pragma once
 
 #include <gmac/core/random.hpp>
-#include <gmac/targets/replacement.hpp>
+#include <gmac/targets/detail/independent.hpp>
 
 #include <algorithm>
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,31 +14,6 @@ namespace gmac::targets::detail {
 
 /// How many particles are stratified together.
 inline constexpr std::size_t stratum = 512;
-
-/// The words of a stream one by one, drawn a chunk at a time.
-class buffered_words {
-public:
-    [[nodiscard]] std::uint32_t operator()(random_stream& stream) noexcept {
-        if (used_ == chunk) [[unlikely]]
-            draw(stream);
-        return words_.words[used_++];
-    }
-    /// Leaves the stream as if only the words that were taken had been drawn.
-    void give_back(random_stream& stream) noexcept {
-        stream.seek(stream.position() - (chunk - used_));
-        used_ = chunk;
-    }
-
-private:
-    void draw(random_stream& stream) noexcept {
-        used_ = stream.position() % 4; // whole blocks are drawn at once
-        stream.seek(stream.position() - used_);
-        words_.draw(stream);
-    }
-
-    std::size_t used_ = chunk;
-    word_chunk words_;
-};
 
 /// Systematic choices of places 0 … count − 1, each with probability `rate`: the integer parts of (j + shift) / rate, j = 0,
 /// 1, …, for a shift in [0, 1) that a word gives; exact to 2^-32.
@@ -74,8 +48,9 @@ private:
 };
 
 /// The order of a group's particles by age, the oldest first, and choices from it.
-template <std::unsigned_integral Number>
 class age_order {
+    using Number = std::uint16_t;
+
 public:
     /// All `count` <= stratum particles are new.
     void reset(std::size_t count) noexcept {
@@ -130,16 +105,12 @@ private:
 class stratified_events {
 public:
     /// All `count` particles are new.
-    void reset(std::size_t count) noexcept { count <= few ? order_of_few_.reset(count) : order_.reset(count); }
-
-    [[nodiscard]] std::uint32_t word(random_stream& stream) noexcept { return words_(stream); }
-    void give_back(random_stream& stream) noexcept { words_.give_back(stream); }
+    void reset(std::size_t count) noexcept { order_.reset(count); }
 
     void next(even_places const& places, random_stream& stream) noexcept {
-        std::uint32_t const shift = words_(stream);
-        std::uint32_t const offset = words_(stream);
-        count_ = places.count() <= few ? order_of_few_.choose(places, shift, positions_.data())
-                                       : order_.choose(places, shift, positions_.data());
+        std::uint32_t const shift = stream();
+        std::uint32_t const offset = stream();
+        count_ = order_.choose(places, shift, positions_.data());
         if (count_ > 0)
             stratify(choices_.data(), offset, 0, count_, count_);
     }
@@ -157,12 +128,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t few = 256; // so many are numbered by bytes: less to move
-
     std::size_t count_ = 0;
-    age_order<std::uint8_t> order_of_few_;
-    age_order<std::uint16_t> order_;
-    buffered_words words_;
+    age_order order_;
     std::array<std::uint32_t, stratum + events_at_once> positions_, choices_;
 };
 

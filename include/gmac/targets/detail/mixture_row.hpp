@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/targets/detail/strided.hpp>
 #include <gmac/targets/particles.hpp>
-#include <gmac/targets/strided.hpp>
 
 #include <cmath>
 #include <concepts>
