@@ -24,20 +24,31 @@ using gmac::targets::detail::stratified_events;
 TEST_CASE("Gaps are geometric") {
     for (double const lambda : {1e-9, 0.1, 0.5, 0.95, 0.99, 0.999999, 1.0 - 1e-12}) {
         geometric_gaps const gaps(lambda);
-        // Words at equal distances: a slot of the table has 2^25 words, of which we see 2^15.
-        std::array<double, geometric_gaps::limit + 1> counts{};
+        // Words at equal distances, 2^22 of them.
+        constexpr std::size_t seen = 128;
+        std::array<double, seen> counts{};
+        double at_limit = 0.0;
         std::uint64_t const step = 1u << 10u;
-        for (std::uint64_t word = step / 2; word < (1ull << 32u); word += step)
-            counts[gaps(static_cast<std::uint32_t>(word))] += static_cast<double>(step) * 0x1p-32;
-        // A slot's cut falls between two words that we see: an error of 2^-15 of 1/128 for each of at most 128 slots that
-        // a gap has a part in; the cut itself is exact to 2^-25 of a slot.
-        double const bound = 0x1p-15;
+        std::array<std::uint32_t, 16> words, found;
+        for (std::uint64_t first = step / 2; first < (1ull << 32u); first += 16 * step) {
+            for (std::size_t i = 0; i < 16; ++i)
+                words[i] = static_cast<std::uint32_t>(first + i * step);
+            gaps(words.data(), 16, found.data());
+            REQUIRE(*std::max_element(found.begin(), found.end()) <= geometric_gaps::limit);
+            for (std::uint32_t const gap : found) {
+                if (gap < seen)
+                    counts[gap] += static_cast<double>(step) * 0x1p-32;
+                at_limit += gap == geometric_gaps::limit ? static_cast<double>(step) * 0x1p-32 : 0.0;
+            }
+        }
+        // Both ends of the words that draw k fall between two that we see.
+        double const bound = 0x1p-21;
         double at_least = 1.0;
-        for (std::size_t k = 0; k < geometric_gaps::limit; ++k) {
-            CHECK(std::abs(counts[k] - at_least * (1.0 - lambda)) < bound);
+        for (double const count : counts) {
+            CHECK(std::abs(count - at_least * (1.0 - lambda)) < bound);
             at_least *= lambda;
         }
-        CHECK(std::abs(counts[geometric_gaps::limit] - at_least) < bound);
+        CHECK(std::abs(at_limit - std::pow(lambda, geometric_gaps::limit)) < bound);
     }
 }
 

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <gmac/core/lane_bits.hpp>
+#include <gmac/core/lanes.hpp>
 #include <gmac/core/random.hpp>
+#include <gmac/core/special.hpp>
+#include <gmac/targets/sources.hpp>
 
 #include <xsimd/xsimd.hpp>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -32,68 +36,27 @@ struct word_chunk {
 };
 
 /// The gaps between particles that are replaced independently of each other, each with probability 1 − λ, are
-/// geometric: P(gap = k) = (1 − λ) λ^k. One word and one look into a table (the alias method, Walker 1977) draws one,
-/// exact to 2^-32. The table ends with "at least `limit`"; the law has no memory, so there the next draw goes on.
+/// geometric: P(gap ≥ k) = λ^k. A word draws one by the inverse of that law, exact to 2^-24: of u in (0, 1), log u / log λ.
+/// A gap of `limit` stands for all from there on: none is replaced among so many; the law has no memory, so the next draw
+/// goes on there.
 class geometric_gaps {
 public:
-    explicit geometric_gaps(double lambda) noexcept {
-        // Scaled probabilities whose mean over the slots is one; then Vose's way of filling the slots (1991).
-        std::array<double, slots> share;
-        double at_least = 1.0;
-        for (std::size_t k = 0; k < limit; ++k) {
-            share[k] = at_least * (1.0 - lambda) * slots;
-            at_least *= lambda;
-        }
-        share[limit] = at_least * slots;
+    explicit geometric_gaps(double lambda) noexcept : factor_(static_cast<float>(1.0 / std::log(lambda))) {}
 
-        std::array<std::uint8_t, slots> order; // the small shares from the front, the large ones from the back
-        std::size_t small = 0;
-        std::size_t large = slots;
-        for (std::size_t k = 0; k < slots; ++k)
-            order[share[k] < 1.0 ? small++ : --large] = static_cast<std::uint8_t>(k);
-        for (std::size_t i = 0; i < small && large < slots; ++i) {
-            std::uint8_t const poor = order[i];
-            std::uint8_t const rich = order[large];
-            fill(poor, cut(share[poor]), rich);
-            share[rich] -= 1.0 - share[poor];
-            if (share[rich] < 1.0) {
-                order[small++] = rich; // small <= large: what was taken from the back moves to the front
-                ++large;
-            }
-            filled_ = i + 1;
+    /// Writes the gaps of `count` words, a multiple of 16.
+    void operator()(std::uint32_t const* words, std::size_t count, std::uint32_t* gaps) const noexcept {
+        using V = lanes::widest<float>;
+        for (std::size_t i = 0; i < count; i += V::size) {
+            V const u = marks_of_words(words + i) + 0x1p-25f;
+            V const gap = lanes::at_most(V(static_cast<float>(limit)), V(lanes::log(u) * factor_));
+            lanes::detail::to_whole(gap).store_unaligned(gaps + i);
         }
-        for (std::size_t i = filled_; i < slots; ++i)
-            fill(order[i], whole, order[i]); // one but for rounding
     }
 
-    /// What a word draws: a gap below `limit`, or `limit`: no replaced particle among so many.
-    [[nodiscard]] std::uint32_t operator()(std::uint32_t word) const noexcept {
-        std::uint32_t const slot = word >> fraction_bits;
-        // An index instead of a branch, which would be guessed wrong half of the time.
-        return gaps_[2u * slot + (word < others_[slot] ? 0u : 1u)];
-    }
-
-    static constexpr std::uint32_t limit = 127;
+    static constexpr std::uint32_t limit = 1u << 20u;
 
 private:
-    static constexpr std::size_t slots = limit + 1;
-    static constexpr std::uint32_t fraction_bits = 25;
-    static constexpr std::uint32_t whole = 1u << fraction_bits;
-
-    /// Words of slot i draw i if their fraction is less than `cut`, and otherwise `other`.
-    void fill(std::size_t i, std::uint32_t cut, std::size_t other) noexcept {
-        bool const all = cut == whole; // the last slot's end does not fit 32 bits: no fraction, and i otherwise
-        others_[i] = static_cast<std::uint32_t>(i) * whole + (all ? 0u : cut);
-        gaps_[2 * i] = static_cast<std::uint8_t>(i);
-        gaps_[2 * i + 1] = static_cast<std::uint8_t>(all ? i : other);
-    }
-    [[nodiscard]] static std::uint32_t cut(double share) noexcept {
-        return share > 0.0 ? static_cast<std::uint32_t>(share * whole + 0.5) : 0u;
-    }
-
-    std::array<std::uint32_t, slots> others_;  ///< from which word on a slot does not draw its own number
-    std::array<std::uint8_t, 2 * slots> gaps_; ///< what a slot draws, below that word and from it on
-    std::size_t filled_ = 0;
+    float factor_;
 };
 
 /// How many of events_at_once positions are less than `end`; all are below 2^31.
@@ -151,8 +114,9 @@ private:
         std::uint32_t reached = 0;
         std::size_t known = 0;
         choices_.draw(stream); // first the gaps
-        for (std::size_t i = 0; i < chunk; ++i) {
-            std::uint32_t const gap = gaps(choices_.words[i]);
+        std::array<std::uint32_t, chunk> apart;
+        gaps(choices_.words.data(), chunk, apart.data());
+        for (std::uint32_t const gap : apart) {
             reached += gap;
             if (gap == geometric_gaps::limit) [[unlikely]]
                 continue;
