@@ -5,6 +5,4 @@
 #include <gmac/distributions/component.hpp>
 #include <gmac/distributions/dirac_mixture.hpp>
 #include <gmac/distributions/energy.hpp>
-#include <gmac/distributions/folded_normal.hpp>
 #include <gmac/distributions/gaussian_mixture.hpp>
-#include <gmac/distributions/mixture_quantile.hpp>

@@ -5,8 +5,8 @@
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/distributions/component.hpp>
+#include <gmac/distributions/detail/mixture_quantile.hpp>
 #include <gmac/distributions/energy.hpp>
-#include <gmac/distributions/mixture_quantile.hpp>
 
 #include <cmath>
 #include <concepts>

@@ -6,13 +6,13 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/distributions/component.hpp>
 
 #include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 #include <type_traits>
 
@@ -140,8 +140,8 @@ template <class T, class Allowed>
     fail("{}: a {} is not {}", where, name, rule);
 }
 
-/// Throws gmac::error unless the weights of each of the rows are not negative and sum to one, to about half of the
-/// digits of T: rounding is forgiven, a forgotten softmax is not.
+/// Throws gmac::error unless the weights of each of the rows are not negative and sum to one, to
+/// kernels::weight_tolerance: rounding is forgiven, a forgotten softmax is not.
 template <std::floating_point T>
 void require_weights(matrix_view<T const> const& weights, std::size_t first_row, std::size_t rows,
                      std::string_view where) {
@@ -149,7 +149,7 @@ void require_weights(matrix_view<T const> const& weights, std::size_t first_row,
         fail_at(
             weights, first_row, rows, [](T w) { return w >= T(0) && std::isfinite(w); }, "weight",
             "finite and not negative", where);
-    T const tolerance = std::sqrt(std::numeric_limits<T>::epsilon());
+    T const tolerance = static_cast<T>(kernels::weight_tolerance<T>);
     auto const sum_of = [&](std::size_t row) {
         T sum = 0;
         for (std::size_t k = 0; k < weights.cols(); ++k)

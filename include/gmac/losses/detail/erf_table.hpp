@@ -3,7 +3,7 @@
 
 #include <gmac/core/lane_bits.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/distributions/folded_normal.hpp>
+#include <gmac/losses/detail/folded_normal.hpp>
 #include <gmac/losses/detail/target_block.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <gmac/core/lanes.hpp>
-#include <gmac/distributions/folded_normal.hpp>
 #include <gmac/losses/detail/erf_table.hpp>
+#include <gmac/losses/detail/folded_normal.hpp>
 #include <gmac/losses/detail/target_block.hpp>
 
 #include <array>

@@ -5,6 +5,7 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/distributions/component.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
@@ -94,7 +95,7 @@ template <class T>
 /// Each row of weights is not negative and sums to one, as nearly as a mixture's weights must.
 template <class T>
 void require_weights(matrix_view<T const> const& weights, std::string_view where) {
-    T const tolerance = static_cast<T>(std::same_as<T, float> ? 3.5e-4 : 1e-6);
+    T const tolerance = static_cast<T>(kernels::weight_tolerance<T>);
     for (std::size_t i = 0; i < weights.rows(); ++i) {
         auto const [within, sum] = check_row(weights.row(i), 0.0, 2.0);
         if (!within) [[unlikely]]

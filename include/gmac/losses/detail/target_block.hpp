@@ -5,7 +5,7 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/transpose.hpp>
 #include <gmac/distributions/component.hpp>
-#include <gmac/distributions/folded_normal.hpp>
+#include <gmac/losses/detail/folded_normal.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/distributions/component.hpp>
 #include <gmac/targets/detail/strided.hpp>
 #include <gmac/targets/particles.hpp>
 
@@ -10,10 +11,8 @@
 
 namespace gmac::targets::detail {
 
-/// A component of a mixture. Sums over many components are kept in double.
-struct component {
-    double weight = 0.0, mean = 0.0, deviation = 0.0;
-};
+/// Sums over many components are kept in double.
+using component = normal_component<double>;
 
 /// Two components as one with their weight, mean and variance.
 [[nodiscard]] inline component merged(component const& a, component const& b) noexcept {

@@ -96,18 +96,6 @@ template <bool WithDerivatives, class V>
                                              V const& weight) noexcept {
     add_terms<WithDerivatives>(sums, {V(weight * terms.density), V(weight * terms.slope)}, d, q);
 }
-template <bool WithDerivatives, class V, class... Weight>
-inline void add_pair(pair_sums<V>& sums, V const& d, V const& q, V const& h, Weight const&... weight) noexcept {
-    add_terms<WithDerivatives>(sums, pair(d, h), d, q, weight...);
-}
-
-/// e(d, s²) of one pair.
-template <class V>
-[[nodiscard]] inline V expected_distance(V const& d, V const& q) noexcept {
-    auto const [density, slope] = pair(d, inverse_root(q));
-    return q * density * lanes::constant<V>(inverse_sqrt_pi) + d * slope;
-}
-
 /// e(0, 2σ²) = 2 σ / √π: a component with a copy of itself.
 template <class V>
 [[nodiscard]] inline V self_distance(V const& deviation) noexcept {
