@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Acting with a network 4-64-64-2: one observation at a time, and a batch beside its bare matrix products.
+#include "support/run_main.hpp"
+
 #include <gmac/backends/eigen.hpp>
 #include <gmac/backends/simd.hpp>
 #include <gmac/deploy/policy.hpp>
@@ -73,9 +75,11 @@ void measure(std::string_view name, gmac::nn::activation function) {
 } // namespace
 
 int main() {
-    using gmac::nn::activation;
-    measure<gmac::backends::simd<float>>("simd, tanh", activation::tanh);
-    measure<gmac::backends::simd<float>>("simd, relu", activation::relu);
-    measure<gmac::backends::eigen<float>>("eigen, tanh", activation::tanh);
-    measure<gmac::backends::eigen<float>>("eigen, relu", activation::relu);
+    return gmac::examples::run_main("gmac-bench-inference", [] {
+        using gmac::nn::activation;
+        measure<gmac::backends::simd<float>>("simd, tanh", activation::tanh);
+        measure<gmac::backends::simd<float>>("simd, relu", activation::relu);
+        measure<gmac::backends::eigen<float>>("eigen, tanh", activation::tanh);
+        measure<gmac::backends::eigen<float>>("eigen, relu", activation::relu);
+    });
 }

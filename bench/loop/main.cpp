@@ -2,6 +2,7 @@
 #include <gmac/gmac.hpp>
 
 #include "classic/pendulum.hpp"
+#include "support/run_main.hpp"
 
 #include <fmt/core.h>
 
@@ -83,9 +84,11 @@ void report(std::string_view name, gmac::normalization const& normalized) {
 } // namespace
 
 int main() {
-    fmt::print("Pendulum, {} steps, one thread, {} seeds; evaluation: {} episodes of the most likely actions\n\n",
-               frames, seeds, episodes);
-    fmt::print("{:6} {:>7} {:>12} {:>12} {:>12}\n", "", "seconds", "steps/s", "evaluation", "worst seed");
-    report<ppo>("ppo", {.rewards = false});
-    report<gmac::agents::gmac<actor>>("gmac", {.rewards = true});
+    return gmac::examples::run_main("gmac-bench-loop", [] {
+        fmt::print("Pendulum, {} steps, one thread, {} seeds; evaluation: {} episodes of the most likely actions\n\n",
+                   frames, seeds, episodes);
+        fmt::print("{:6} {:>7} {:>12} {:>12} {:>12}\n", "", "seconds", "steps/s", "evaluation", "worst seed");
+        report<ppo>("ppo", {.rewards = false});
+        report<gmac::agents::gmac<actor>>("gmac", {.rewards = true});
+    });
 }

@@ -203,6 +203,19 @@ TEST_CASE("of a file that is none only the beginning is read, however large it i
           fmt::format("cannot read {}: it has {} bytes, but may have 64000000 at most", path.string(), size));
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // which end a program that asks for so much
+TEST_CASE("a file whose header is right and whose tensors no memory can hold is refused by its size") {
+    test::scratch_folder const folder;
+    std::uint64_t const size = std::uint64_t(1) << 42u; // bytes, of which the disk holds the header's
+    auto const tensors = fmt::format(R"("x":{{"dtype":"U8","shape":[{0}],"data_offsets":[0,{0}]}})", size);
+    test::spit(folder / "x", test::file_of(test::gmac_header(tensors), ""));
+    std::filesystem::resize_file(folder / "x", std::filesystem::file_size(folder / "x") + size);
+    CHECK(test::message_of([&] { (void)gmac::read_checkpoint(folder / "x"); }) ==
+          fmt::format("cannot read {}: there is no memory for {} bytes", (folder / "x").string(), size));
+    CHECK(test::message_of([&] { (void)gmac::read_file(folder / "x"); }).starts_with("cannot read "));
+}
+#endif
+
 TEST_CASE("JSON is taken whole, and not too deep") {
     auto const refused = [](std::string const& text) {
         return test::message_of([&] { (void)gmac::parse_json(text, "text"); });

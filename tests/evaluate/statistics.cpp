@@ -120,6 +120,7 @@ TEST_CASE("the seed decides the resamples, and a change of unit changes nothing 
 
 TEST_CASE("what makes no sense is refused", "[evaluate]") {
     CHECK(message_of({}, {}) == "summarize: there is no value");
+    CHECK(message_of({1, std::numeric_limits<double>::quiet_NaN(), 3}, {}) == "summarize: value 1 is not a number");
     CHECK(message_of({1}, {.level = 1.0}) == "bootstrap: the level is 1, but must be between 0 and 1");
     CHECK(message_of({1}, {.level = std::numeric_limits<double>::quiet_NaN()}).find("level is nan") !=
           std::string::npos);

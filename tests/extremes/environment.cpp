@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running statistics of numbers that do not vary, that hardly do, and that are large.
+// Running statistics and what is normalised by them: numbers that do not vary, that hardly do, and that are large.
 #include "extremes.hpp"
 #include "samples/says.hpp"
 #include "support/catch.hpp"
 
+#include <gmac/environment/normalized.hpp>
 #include <gmac/environment/running_statistics.hpp>
+#include <gmac/environment/vector_environment.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 using namespace gmac;
@@ -18,6 +23,33 @@ namespace {
 template <class T>
 void add(running_statistics& statistics, std::vector<T> const& column) {
     statistics.update(matrix_view<T const>(column.data(), column.size(), 1));
+}
+
+/// Shows one number after the other, as the observation and as the reward.
+struct script {
+    std::span<float const> numbers;
+    std::size_t next = 0;
+
+    [[nodiscard]] std::size_t observation_size() const { return 1; }
+    [[nodiscard]] discrete action_space() const { return {2}; }
+    void reset(random_stream&, std::span<float> observation) { observation[0] = numbers[0]; }
+    transition step(int, random_stream&, std::span<float> observation) {
+        ++next;
+        observation[0] = numbers[next];
+        return {.reward = static_cast<double>(numbers[next])};
+    }
+};
+
+/// 1 / √(variance + ε) in two passes; 1 for what does not vary.
+long double scale_of(std::vector<long double> const& numbers, long double& mean, long double epsilon) {
+    auto const count = static_cast<long double>(numbers.size());
+    mean = 0;
+    for (long double const x : numbers)
+        mean += x / count;
+    long double variance = 0;
+    for (long double const x : numbers)
+        variance += (x - mean) * (x - mean) / count;
+    return variance == 0 ? 1 : 1 / std::sqrt(variance + epsilon);
 }
 
 } // namespace
@@ -80,4 +112,35 @@ TEST_CASE("numbers that are not finite, and squares that overflow, are refused a
     CHECK(far.variance(0) == 0.0);
     CHECK_THROWS_WITH(statistics.merge(far), says("overflow"));
     CHECK(statistics.count() == 2);
+}
+
+TEST_CASE("normalised observations and rewards are those of long double, whatever their size", "[extremes]") {
+    for (float const size : extremes<float>()) {
+        CAPTURE(size);
+        std::vector<float> const numbers{0, size, -size, size / 2, size, 0, 1};
+        // An offset of rewards by their mean is no part of the method: returns are only scaled.
+        normalization const options{.observation_clip = 1.5f, .reward_clip = 0.9f};
+        vector_environment worlds(1, 1, [&](std::size_t) { return script{numbers}; });
+        normalized_environments seen(worlds, options);
+        seen.set_discount(0.5);
+        float observation = 0, final_observation = 0, reward = 0;
+        float const action = 0;
+        std::uint8_t terminated = 0, truncated = 0;
+        std::vector<long double> observations{0}, returns;
+        seen.reset(matrix_view<float>(&observation, 1, 1));
+        CHECK(observation == 0);
+        for (std::size_t t = 1; t < numbers.size(); ++t) {
+            seen.step(matrix_view<float const>(&action, 1, 1),
+                      {matrix_view<float>(&observation, 1, 1), matrix_view<float>(&final_observation, 1, 1),
+                       std::span(&reward, 1), std::span(&terminated, 1), std::span(&truncated, 1)});
+            auto const x = static_cast<long double>(numbers[t]);
+            observations.push_back(x);
+            returns.push_back(x + (returns.empty() ? 0 : returns.back() / 2));
+            long double mean = 0, unused = 0;
+            auto const clipped = [](long double y, long double bound) { return std::clamp(y, -bound, bound); };
+            long double const scale = scale_of(observations, mean, options.epsilon);
+            CHECK(agrees(observation, clipped((x - mean) * scale, 1.5L)));
+            CHECK(agrees(reward, clipped(x * scale_of(returns, unused, options.epsilon), 0.9f)));
+        }
+    }
 }

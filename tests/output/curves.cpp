@@ -69,6 +69,11 @@ TEST_CASE("gmac-curves says which file is wrong, and how") {
     config("[]", "has no text /env");
     config(R"({"env": 3})", "has no text /env");
     config(R"({"env": "x", "algorithm": "y", "seed": "1"})", "has no number /seed");
+    for (std::string const seed : {"-1", "1.5"}) {
+        test::spit(folder / "a/config.json", R"({"env": "x", "algorithm": "y", "seed": )" + seed + "}");
+        says(seed == "-1" ? "/seed in a/config.json is -1, but must be in [0, 18446744073709551615]"
+                          : "/seed in a/config.json is \"1.5\", but must be a whole number in decimal digits");
+    }
     write_run(folder / "a", "1", two_rows);
     test::spit(folder / "a/summary.json", R"({"evaluation": [1]})");
     says("a/summary.json has no number /evaluation/mean");

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -238,8 +239,12 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-    /// The bytes [begin, begin + count), which must lie within the file. Throws gmac::error.
+    /// The bytes [begin, begin + count), which must lie within the file. Throws gmac::error, also for want of memory.
     [[nodiscard]] std::vector<std::byte> read(std::size_t begin, std::size_t count) const {
+        void* const memory = ::operator new(count, std::nothrow); // the vector's own request could only throw bad_alloc
+        if (memory == nullptr)
+            give_up("there is no memory for " + std::to_string(count) + " bytes");
+        ::operator delete(memory);
         std::vector<std::byte> bytes(count);
         for (std::size_t done = 0; done < count;) {
             ssize_t const got =

@@ -54,9 +54,11 @@ struct summary {
 
 /// Estimates from independent values of one distribution. An interval is that of the statistic over resamples of the
 /// values with replacement, between its quantiles at (1 ∓ level) / 2: the percentile bootstrap (Efron 1979). The three
-/// intervals are made of the same resamples. Throws gmac::error if there is no value, or for options out of range.
+/// intervals are made of the same resamples. Throws gmac::error if there is no value, for one that is NaN, or for options out of range.
 [[nodiscard]] inline summary summarize(std::span<double const> values, bootstrap const& options = {}) {
     require(!values.empty(), "summarize: there is no value");
+    for (std::size_t i = 0; i < values.size(); ++i) // which have no order
+        require(!std::isnan(values[i]), "summarize: value {} is not a number", i);
     require(options.level > 0.0 && options.level < 1.0, "bootstrap: the level is {}, but must be between 0 and 1",
             options.level);
     require(options.resamples > 0, "bootstrap: there are 0 resamples, but must be at least 1");
