@@ -13,6 +13,7 @@
 #include <gmac/backends/simd.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>
+#include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/nn/mlp.hpp>

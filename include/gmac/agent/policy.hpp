@@ -7,6 +7,7 @@
 #include <gmac/environment/observation_stack.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 

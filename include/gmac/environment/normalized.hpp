@@ -33,8 +33,8 @@ struct normalization {
 /// An observation x becomes (x − mean) / sqrt(variance + ε), element by element, clipped; mean and variance are those
 /// of all observations that were acted on, the new ones included. A reward is divided by sqrt(variance + ε) of the
 /// discounted returns G ← γ G + r that each environment has accumulated so far in its episode; no mean is subtracted,
-/// so a reward keeps its sign. γ is the agent's, which tells it when it is made (`set_discount`; 0.99 until then). What has not varied yet is not scaled. Final observations are normalised but not
-/// counted. `finished` reports the rewards as the environments gave them.
+/// so a reward keeps its sign. γ is the agent's, which tells it when it is made (`set_discount`; 0.99 until then). What has
+/// not varied yet is not scaled. Final observations are normalised but not counted. `finished` reports the rewards as the environments gave them.
 class normalized_environments final : public environment_batch_decorator {
 public:
     /// Normalises a batch that the caller keeps alive. Throws gmac::error for options out of range.

@@ -28,7 +28,8 @@ enum class energy_statistic {
 /// The energy distance between N samples x of the prediction and m target particles y (IQAC-E in the paper),
 ///     2/(N m) Σ_ij |x_i − y_j| − 1/N² Σ_ik |x_i − x_k| [− 1/m² Σ_jl |y_j − y_l|],
 /// the mean over the states. Weights of the targets take the place of 1/m. With the U-statistic the sums of samples with
-/// themselves have 1/(N (N − 1)) and 1/(m (m − 1)) in place of 1/N² and 1/m². The last term does not depend on the prediction and is left out unless `target_term` is set.
+/// themselves have 1/(N (N − 1)) and 1/(m (m − 1)) in place of 1/N² and 1/m². The last term does not depend on the prediction
+/// and is left out unless `target_term` is set.
 /// Where two points are equal, |x − y| has slope 0: the middle of its subgradients.
 ///
 /// Outputs are those of heads::dirac [B, N] or gmac::quantile_outputs, targets are targets::dirac_particles [B, m] with any

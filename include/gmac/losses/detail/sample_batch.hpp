@@ -16,7 +16,7 @@
 #include <string_view>
 #include <type_traits>
 
-/// What the losses between samples share: what they accept, their checks, and the loop over the batch.
+/// What the losses between samples share: what they accept and their checks.
 namespace gmac::losses {
 
 /// A head that gives samples of its distribution: `head.samples(outputs)` is a matrix_view [B, N].

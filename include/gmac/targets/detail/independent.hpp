@@ -36,7 +36,7 @@ struct word_chunk {
 };
 
 /// The gaps between particles that are replaced independently of each other, each with probability 1 − λ, are
-/// geometric: P(gap ≥ k) = λ^k. A word draws one by the inverse of that law, exact to 2^-24: of u in (0, 1), log u / log λ.
+/// geometric: P(gap ≥ k) = λ^k. A word draws one by the inverse of that law, exact to 2^-24: of u in (0, 1], log u / log λ.
 /// A gap of `limit` stands for all from there on: none is replaced among so many; the law has no memory, so the next draw
 /// goes on there.
 class geometric_gaps {
