@@ -66,6 +66,8 @@ struct expectile {
 
     void check() const noexcept {}
 
+    static constexpr int degree = 2;
+    [[nodiscard]] expectile in_unit(double) const noexcept { return {}; }
     /// The mean over the states, after the checks; part of the protocol with detail::evaluate_quantiles.
     template <bool WithGradient, class V, class T>
     [[nodiscard]] T mean(quantile_outputs<T const> const& predicted, targets::dirac_particles<T const> const& targets,

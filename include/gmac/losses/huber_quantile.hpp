@@ -85,6 +85,8 @@ struct huber_quantile {
                 "huber_quantile: kappa is {}, but must be finite and not negative", kappa);
     }
 
+    static constexpr int degree = 1;
+    [[nodiscard]] huber_quantile in_unit(double unit) const noexcept { return {.kappa = kappa * unit}; }
     /// The mean over the states, after the checks; part of the protocol with detail::evaluate_quantiles.
     template <bool WithGradient, class V, class T>
     [[nodiscard]] T mean(quantile_outputs<T const> const& predicted, targets::dirac_particles<T const> const& targets,

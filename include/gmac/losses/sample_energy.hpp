@@ -8,6 +8,7 @@
 #include <gmac/losses/detail/energy_pairs.hpp>
 #include <gmac/losses/detail/mean_over_states.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
+#include <gmac/losses/detail/smaller_unit.hpp>
 #include <gmac/losses/detail/sorted_rows.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
@@ -82,8 +83,14 @@ private:
                 to = gradient;
                 detail::require_gradient(to, samples, wanted, name);
             }
-            return wanted.weighted() ? mean<V, WithGradient, true>(samples, wanted, to)
-                                     : mean<V, WithGradient, false>(samples, wanted, to);
+            return detail::without_overflow<
+                WithGradient, 1>(samples, wanted, to,
+                                 [this]<bool Gradients>(matrix_view<T const> const& x, auto const& particles, double,
+                                                        matrix_view<T> const& slopes) {
+                                     return particles.weighted()
+                                                ? this->template mean<V, Gradients, true>(x, particles, slopes)
+                                                : this->template mean<V, Gradients, false>(x, particles, slopes);
+                                 });
         } else {
             return 0.0;
         }

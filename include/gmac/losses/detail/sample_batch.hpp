@@ -7,6 +7,7 @@
 #include <gmac/core/view.hpp>
 #include <gmac/distributions/component.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
+#include <gmac/losses/detail/smaller_unit.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
 
@@ -139,7 +140,8 @@ void require_gradient(matrix_view<T> const& gradient, matrix_view<T const> const
 struct no_gradient {};
 
 /// What every loss on quantiles does around its kernel: the checks, and then
-/// `loss.mean<WithGradient, V>(predicted, targets, gradient)`.
+/// `loss.mean<WithGradient, V>(predicted, targets, gradient)`. In other units `loss.in_unit(u)` takes the loss's place, of degree
+/// `Loss::degree`.
 template <class Lanes, bool WithGradient, class Loss, class Head, class Outputs, class Targets, class Gradient>
 auto evaluate_quantiles(Loss const& loss, Head const& head, Outputs& outputs, Targets const& targets,
                         Gradient const& gradient) {
@@ -160,7 +162,15 @@ auto evaluate_quantiles(Loss const& loss, Head const& head, Outputs& outputs, Ta
             require(!may_overlap(to, predicted.fractions),
                     "{}: the gradient overlaps the fractions in memory, but must have memory of its own", Loss::name);
         }
-        return loss.template mean<WithGradient, V>(predicted, wanted, to);
+        return without_overflow<
+            WithGradient,
+            Loss::degree>(predicted.values, wanted, to,
+                          [&]<bool Gradients>(matrix_view<T const> const& values, auto const& particles, double unit,
+                                              matrix_view<T> const& slopes) {
+                              return loss.in_unit(unit)
+                                  .template mean<Gradients, V>(quantile_outputs<T const>{values, predicted.fractions},
+                                                               particles, slopes);
+                          });
     } else {
         return 0.0;
     }
