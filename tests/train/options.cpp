@@ -170,12 +170,12 @@ TEST_CASE("what a limited process cannot hold is refused by name before it is ta
     CHECK(
         many.says("gmac-train: --envs 100000000 with --hidden 64,64 would take at least 256000000000 bytes of memory, "
                   "but there are 2097152000 bytes"));
-    // A little less than there is, if the program itself took nothing.
-    auto const nearly = limited("--envs 50000 --steps 1 --algorithm ppo --minibatch 32", 140);
+    // Less than there is, if the program took nothing besides.
+    auto const nearly = limited("--envs 1000 --steps 2000 --algorithm ppo", 170);
     INFO(nearly.text);
     CHECK(nearly.status == 1);
     CHECK(
-        nearly.says("gmac-train: the run takes more memory than there is; --envs 50000 with --hidden 64,64 alone "
-                    "takes 128000000 bytes or more"));
+        nearly.says("gmac-train: the run takes more memory than there is; --steps 2000 in --envs 1000 alone takes "
+                    "88000000 bytes or more"));
     CHECK_FALSE(fs::exists(folder.path / "run"));
 }

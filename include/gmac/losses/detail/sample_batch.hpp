@@ -11,7 +11,6 @@
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <string_view>

@@ -9,13 +9,11 @@
 
 #include <xsimd/xsimd.hpp>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 namespace gmac::targets::detail {
