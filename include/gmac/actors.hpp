@@ -2,6 +2,7 @@
 #pragma once
 
 // Distributions over actions.
+#include <gmac/actors/actor.hpp>
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
 #include <gmac/actors/to_environment.hpp>

@@ -22,27 +22,27 @@
 namespace gmac::agents {
 
 /// Proximal policy optimisation (Schulman et al. 2017): the value is a number.
-template <class Actor, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+template <class Actor, class Backend = backends::simd<float>, class Trunk = default_trunk<Backend>>
 using ppo = actor_critic<Actor, heads::scalar, losses::clipped_squared_error, Backend, Trunk>;
 
 /// IQAC: quantiles at sampled fractions, learned by the Huber quantile loss.
-template <class Actor, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+template <class Actor, class Backend = backends::simd<float>, class Trunk = default_trunk<Backend>>
 using iqac = actor_critic<Actor, heads::implicit_quantile, losses::huber_quantile, Backend, Trunk>;
 
 /// IQAC-E: the same head, learned by the energy distance between samples.
-template <class Actor, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+template <class Actor, class Backend = backends::simd<float>, class Trunk = default_trunk<Backend>>
 using iqac_e = actor_critic<Actor, heads::implicit_quantile, losses::sample_energy, Backend, Trunk>;
 
 /// GMAC: a mixture of five Gaussians, learned by the analytic energy distance.
-template <class Actor, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+template <class Actor, class Backend = backends::simd<float>, class Trunk = default_trunk<Backend>>
 using gmac = actor_critic<Actor, heads::gaussian_mixture<5>, losses::gaussian_mixture_energy, Backend, Trunk>;
 
 /// N Diracs at fixed fractions (as QR-DQN has them), with each loss that fits them.
-template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>, class Trunk = default_trunk<Backend>>
 using dirac_huber_quantile = actor_critic<Actor, heads::dirac<N>, losses::huber_quantile, Backend, Trunk>;
-template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>, class Trunk = default_trunk<Backend>>
 using dirac_expectile = actor_critic<Actor, heads::dirac<N>, losses::expectile, Backend, Trunk>;
-template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+template <class Actor, std::size_t N = 64, class Backend = backends::simd<float>, class Trunk = default_trunk<Backend>>
 using dirac_energy = actor_critic<Actor, heads::dirac<N>, losses::sample_energy, Backend, Trunk>;
 
 /// Probabilities of N fixed atoms, learned from the target projected onto them (C51, Bellemare et al. 2017), from a Gaussian

@@ -7,6 +7,7 @@
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/normalized.hpp>
 #include <gmac/environment/observation_stack.hpp>
+#include <gmac/environment/requirements.hpp>
 #include <gmac/environment/running_statistics.hpp>
 #include <gmac/environment/time_limit.hpp>
 #include <gmac/environment/vector_environment.hpp>

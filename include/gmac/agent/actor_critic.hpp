@@ -16,6 +16,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/requirements.hpp>
 #include <gmac/nn/mlp.hpp>
 #include <gmac/targets/gae.hpp>
 #include <gmac/targets/makers.hpp>
@@ -53,6 +54,23 @@ struct agent_parts {
     executor* tasks = nullptr; ///< what runs on several threads; none: this one
 };
 
+namespace detail {
+
+/// What a program may do with an agent, without the agent.
+template <class Actor, class Head, class Loss, class Trunk>
+class refused_agent {
+public:
+    using parts = agent_parts<Actor, Head, Loss>;
+    template <class Worlds>
+    explicit refused_agent(Worlds&, agent_options = {}, parts = {}) {}
+    template <class Worlds>
+    refused_agent(Worlds&, Trunk, agent_options = {}, parts = {}) {}
+    void train(train_options const&) {}
+    update_report update(double = 0.0) { return {}; }
+};
+
+} // namespace detail
+
 /// An actor-critic agent that learns by proximal policy optimisation, with the value distribution as policies: `Actor`
 /// makes actions of network outputs, `Head` a value distribution, `Loss` learns it. The paper's four methods are aliases
 /// of this class in gmac/agents.hpp. It never names an environment: it sees an environment_batch.
@@ -60,7 +78,8 @@ struct agent_parts {
 /// The environments and the executor must outlive the agent. Every random choice comes from counter-based streams of
 /// (seed, purpose, update, environment), so a run is the same for any number of threads, and a resumed run is the run
 /// that was never stopped.
-template <class Actor, class Head, class Loss, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
+template <class Actor, class Head, class Loss, class Backend = backends::simd<float>,
+          class Trunk = default_trunk<Backend>>
 class actor_critic {
 public:
     using scalar = typename Backend::scalar;
@@ -77,7 +96,6 @@ public:
 
     /// `agent(worlds, {.steps = 64}, {.head = …, .seed = 3})`. Throws gmac::error for an option outside its range.
     explicit actor_critic(environments& worlds, agent_options options = {}, parts with = {})
-        requires std::constructible_from<Trunk, std::span<std::size_t const>, nn::mlp_options>
         : actor_critic(worlds, make_trunk(worlds, options), options, std::move(with)) {}
 
     /// With a trunk of the caller's.
@@ -111,6 +129,16 @@ public:
         finished_.reserve(rollout_.rows());
         worlds_.reset(rollout_.observations(0));
     }
+
+    /// What is no batch of environments for this agent is refused, in one sentence.
+    template <class Worlds>
+        requires(!std::derived_from<Worlds, environments>)
+    explicit actor_critic(Worlds& worlds, agent_options options = {}, parts with = {})
+        : actor_critic(as_batch<observation_type>(worlds), std::move(options), std::move(with)) {}
+    template <class Worlds>
+        requires(!std::derived_from<Worlds, environments>)
+    actor_critic(Worlds& worlds, Trunk trunk, agent_options options = {}, parts with = {})
+        : actor_critic(as_batch<observation_type>(worlds), std::move(trunk), std::move(options), std::move(with)) {}
 
     actor_critic(actor_critic const&) = delete;
     actor_critic& operator=(actor_critic const&) = delete;
@@ -209,10 +237,18 @@ private:
         validate(options);
         std::vector<std::size_t> widths{state_size(worlds)};
         widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
-        return Trunk(std::span<std::size_t const>(widths), nn::mlp_options{.function = options.activation,
-                                                                           .activate_last = true,
-                                                                           .gain = options.trunk_gain,
-                                                                           .last_gain = options.trunk_gain});
+        nn::mlp_options const layers{.function = options.activation,
+                                     .activate_last = true,
+                                     .gain = options.trunk_gain,
+                                     .last_gain = options.trunk_gain};
+        constexpr bool has_widths = std::constructible_from<Trunk, std::span<std::size_t const>, nn::mlp_options>;
+        static_assert(has_widths,
+                      "this agent's trunk is not made from agent_options, as nn::mlp is: give one to the "
+                      "agent, `agent(worlds, trunk, options)`");
+        if constexpr (has_widths)
+            return Trunk(std::span<std::size_t const>(widths), layers);
+        else
+            fail("no trunk");
     }
 
     [[nodiscard]] targets::sr_lambda rule() const {
@@ -294,21 +330,22 @@ private:
     std::uint64_t frames_ = 0, updates_ = 0;
 };
 
-/// A head and a loss that do not fit each other: this says so, in one sentence, and takes every use without another error.
+/// Parts that are none, or do not fit each other: these say so, in one sentence, and take every use without another error.
 template <class Actor, class Head, class Loss, class Backend, class Trunk>
-    requires(!detail::composable<Head, Loss, Backend>)
-class actor_critic<Actor, Head, Loss, Backend, Trunk> {
-public:
-    static_assert(detail::refuse_composition<Head, Loss, Backend>());
+    requires(!detail::sound_parts<Actor, Backend, Trunk>)
+class actor_critic<Actor, Head, Loss, Backend, Trunk> : public detail::refused_agent<Actor, Head, Loss, Trunk> {
+    static_assert(detail::refuse_parts<Actor, Backend, Trunk>());
 
-    template <class O>
-    explicit actor_critic(basic_environment_batch<O>&, agent_options const& = {},
-                          agent_parts<Actor, Head, Loss> const& = {}) {}
-    template <class O>
-    actor_critic(basic_environment_batch<O>&, Trunk const&, agent_options const& = {},
-                 agent_parts<Actor, Head, Loss> const& = {}) {}
-    void train(train_options const&) {}
-    update_report update(double = 0.0) { return {}; }
+public:
+    using detail::refused_agent<Actor, Head, Loss, Trunk>::refused_agent;
+};
+template <class Actor, class Head, class Loss, class Backend, class Trunk>
+    requires(detail::sound_parts<Actor, Backend, Trunk> && !detail::composable<Head, Loss, Backend>)
+class actor_critic<Actor, Head, Loss, Backend, Trunk> : public detail::refused_agent<Actor, Head, Loss, Trunk> {
+    static_assert(detail::refuse_head_and_loss<Head, Loss, Backend>());
+
+public:
+    using detail::refused_agent<Actor, Head, Loss, Trunk>::refused_agent;
 };
 
 } // namespace gmac

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/actors/actor.hpp>
 #include <gmac/agent/value_network.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/fits.hpp>
+#include <gmac/nn/backend.hpp>
+#include <gmac/nn/mlp.hpp>
+#include <gmac/nn/module.hpp>
 #include <gmac/targets/makers.hpp>
 
 #include <concepts>
@@ -12,7 +16,7 @@
 #include <span>
 #include <utility>
 
-/// What an actor_critic needs of a value head and of a loss, and the sentences that it says where something is missing.
+/// What an actor_critic needs of its parts, and the sentences that it says where something is missing.
 /// docs/extending.md has the same in words, with an example.
 namespace gmac {
 
@@ -52,17 +56,49 @@ concept learns = requires(Loss const& loss, Head const& head, prediction_of<Head
 template <class Head, class Backend>
 concept network_is_defined = requires { sizeof(value_network<Head, Backend>); };
 
-/// Whether head and loss make an actor_critic. Each question is asked only if the ones before it have the answer yes.
+/// Whether these can be parts of an actor_critic, and whether head and loss fit each other there. Each question is asked
+/// only if the ones before it have the answer yes.
+template <class Actor, class Backend, class Trunk>
+concept sound_parts =
+    nn::backend<Backend> && nn::module<Trunk, typename Backend::scalar> && actor<Actor, typename Backend::scalar>;
 template <class Head, class Loss, class Backend>
 concept composable =
     value_loss<Loss, typename Backend::scalar> && losses::fits_head<Loss, Head> && network_is_defined<Head, Backend> &&
     value_head<Head, Backend> && targets_of<Loss, typename Backend::scalar>::template can_be_made_from<Head> &&
     learns<Head, Loss, Backend>;
 
+template <class Trunk, class Backend>
+inline constexpr bool has_other_scalar = false;
+template <class Trunk, class Backend>
+    requires requires { typename Trunk::scalar; }
+inline constexpr bool has_other_scalar<Trunk, Backend> =
+    !std::same_as<typename Trunk::scalar, typename Backend::scalar>;
+
 /// Says the first thing that is missing.
-template <class Head, class Loss, class Backend>
-consteval bool refuse_composition() {
-    using T = typename Backend::scalar;
+template <class Actor, class Backend, class Trunk>
+consteval bool refuse_parts() {
+    constexpr bool are_sound = sound_parts<Actor, Backend, Trunk>;
+    if constexpr (!nn::backend<Backend>)
+        static_assert(are_sound,
+                      "this is no backend, such as backends::simd<float>: it needs a type `scalar` and the functions "
+                      "product, product_add, affine, activate, activate_backward and column_sums of gmac::nn::backend");
+    else if constexpr (has_other_scalar<Trunk, Backend>)
+        static_assert(are_sound, "this trunk has another number type `scalar` than the agent's backend");
+    else if constexpr (!nn::module<Trunk, typename Backend::scalar>)
+        static_assert(are_sound,
+                      "this trunk is no network, such as nn::mlp<Backend>: it needs a type `tape` and the members "
+                      "inputs, outputs, parameter_count, initialize, describe, make_tape, forward and backward of "
+                      "gmac::nn::module");
+    else
+        static_assert(are_sound,
+                      "this is no actor, such as actors::categorical: it needs the members output_size, "
+                      "free_parameter_count, initialize, sample, mode, log_probability_and_entropy and gradient of "
+                      "gmac::actor");
+    return true;
+}
+
+template <class Head, class Loss, class Backend, class T = typename Backend::scalar>
+consteval bool refuse_head_and_loss() {
     constexpr bool is_composable = composable<Head, Loss, Backend>;
     if constexpr (!value_loss<Loss, T>)
         static_assert(is_composable,
@@ -87,6 +123,19 @@ consteval bool refuse_composition() {
     return true;
 }
 
+template <class Backend>
+struct default_trunk {
+    struct type {};
+};
+template <nn::backend Backend>
+struct default_trunk<Backend> {
+    using type = nn::mlp<Backend>;
+};
+
 } // namespace detail
+
+/// The trunk of an agent that is not given one: a multilayer perceptron.
+template <class Backend>
+using default_trunk = typename detail::default_trunk<Backend>::type;
 
 } // namespace gmac

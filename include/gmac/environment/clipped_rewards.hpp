@@ -6,7 +6,9 @@
 #include <gmac/environment/decorator.hpp>
 #include <gmac/environment/detail/checks.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/requirements.hpp>
 
+#include <concepts>
 #include <memory>
 #include <utility>
 
@@ -22,6 +24,10 @@ public:
     /// Throws gmac::error unless the bound is positive.
     explicit basic_clipped_rewards(basic_environment_batch<O>& worlds, float bound = 1.0f)
         : base(worlds), bound_(checked(bound)) {}
+    template <class Worlds>
+        requires(!std::derived_from<Worlds, basic_environment_batch<O>>)
+    explicit basic_clipped_rewards(Worlds& worlds, float bound = 1.0f)
+        : basic_clipped_rewards(as_batch<O>(worlds), bound) {}
     explicit basic_clipped_rewards(std::unique_ptr<basic_environment_batch<O>> worlds, float bound = 1.0f)
         : base(std::move(worlds)), bound_(checked(bound)) {}
 

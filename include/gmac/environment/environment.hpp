@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -76,12 +78,48 @@ struct observation_history {
     friend bool operator==(observation_history const&, observation_history const&) = default;
 };
 
+/// A finished episode: the sum of its rewards as the environment gave them, and how many steps it took.
+struct finished_episode {
+    double reward_sum = 0.0;
+    std::size_t length = 0;
+    std::size_t environment = 0;
+};
+
 /// An environment whose step takes this type of action: int, or std::span<float const>.
 template <class E, class Action>
 concept takes_action =
     requires(E& world, Action action, random_stream& random, std::span<observation_of<E>> observation) {
         { world.step(action, random, observation) } -> std::convertible_to<transition>;
     };
+
+namespace detail {
+
+template <class E>
+using space_of = std::remove_cvref_t<decltype(std::declval<E const&>().action_space())>;
+
+/// Where action_space returns a gmac::action_space, which of the two it holds is known when the program runs.
+template <class E>
+concept takes_actions_of_its_space = (!std::same_as<space_of<E>, box> && takes_action<E, int>) ||
+                                     (!std::same_as<space_of<E>, discrete> && takes_action<E, std::span<float const>>);
+
+template <class E>
+concept has_history = requires(E& world) { world.history(); };
+template <class E>
+concept history_is_readable = !has_history<E> || requires(E const& world) {
+    { world.history() } -> std::same_as<observation_history>;
+};
+
+template <class E>
+concept scores_games = requires(E& world) {
+    { world.take_finished() } -> std::same_as<std::optional<finished_episode>>;
+    world.abandon();
+};
+template <class E>
+concept scores_half =
+    !scores_games<E> && (
+                            requires(E& world) { world.take_finished(); } || requires(E& world) { world.abandon(); });
+
+} // namespace detail
 
 /// An environment is a small struct with these members. `step` takes an int for a discrete space and a
 /// std::span<float const> for a box; `reset` and `step` write the new observation, as floats unless the environment
@@ -94,13 +132,11 @@ concept environment =
         { same.observation_size() } -> std::convertible_to<std::size_t>;
         { same.action_space() } -> std::convertible_to<action_space>;
         { world.reset(random, observation) } -> std::same_as<void>;
-    } && (takes_action<E, int> || takes_action<E, std::span<float const>>);
+    } && detail::takes_actions_of_its_space<E> && detail::history_is_readable<E> && !detail::scores_half<E>;
 
 /// An environment that asks for states of several observations.
 template <class E>
-concept environment_with_history = environment<E> && requires(E const& world) {
-    { world.history() } -> std::same_as<observation_history>;
-};
+concept environment_with_history = environment<E> && detail::has_history<E>;
 
 /// What the environment asks for; one observation if it asks for nothing.
 template <environment E>
@@ -110,12 +146,6 @@ template <environment E>
     else
         return {};
 }
-
-/// The environment's actions are numbers of a discrete space.
-template <class E>
-concept discrete_environment = environment<E> && requires(E const& world) {
-    { world.action_space() } -> std::same_as<discrete>;
-};
 
 /// An environment that can be checkpointed: `persist` visits all that the next step depends on, such that a restored
 /// episode goes on bit for bit. Without it a resumed run starts its episodes anew, and says so.
@@ -134,22 +164,12 @@ struct basic_step_result {
 };
 using step_result = basic_step_result<float>;
 
-/// A finished episode: the sum of its rewards as the environment gave them, and how many steps it took.
-struct finished_episode {
-    double reward_sum = 0.0;
-    std::size_t length = 0;
-    std::size_t environment = 0;
-};
-
 /// An environment whose episodes are only parts of what counts, such as the lives of a game. After every step it is asked
 /// for the whole games that were finished since, one after the other until there is none, and `finished` of a batch
 /// reports these instead of episodes. Its `reset` may go on with the game; `abandon` gives the game up, so that the next
 /// reset begins a new one.
 template <class E>
-concept scored_environment = environment<E> && requires(E& world) {
-    { world.take_finished() } -> std::same_as<std::optional<finished_episode>>;
-    world.abandon();
-};
+concept scored_environment = environment<E> && detail::scores_games<E>;
 
 /// Environments that are stepped together and start a new episode by themselves. This is all that an agent sees of
 /// them, so an agent is compiled once for all environments. Actions are [E, action size] with action size 1 for a

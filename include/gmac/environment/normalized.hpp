@@ -7,9 +7,11 @@
 #include <gmac/environment/decorator.hpp>
 #include <gmac/environment/detail/checks.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/requirements.hpp>
 #include <gmac/environment/running_statistics.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,6 +45,10 @@ public:
           options_(checked(options)),
           statistics_(std::make_shared<statistics>(observation_size())),
           returns_(size(), 0.0) {}
+    template <class Worlds>
+        requires(!std::derived_from<Worlds, environment_batch>)
+    explicit normalized_environments(Worlds& worlds, normalization options = {})
+        : normalized_environments(as_batch<float>(worlds), options) {}
     /// Normalises a batch and owns it.
     explicit normalized_environments(std::unique_ptr<environment_batch> worlds, normalization options = {})
         : environment_batch_decorator(std::move(worlds)),

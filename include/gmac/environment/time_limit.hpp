@@ -5,6 +5,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/requirements.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -16,8 +17,10 @@ namespace gmac {
 
 /// An environment whose episodes are truncated after a number of steps. The limit is not part of the task: the last
 /// transition is `truncated`, so that targets bootstrap from the final observation.
-template <environment E>
+template <class E>
 class time_limit {
+    static_assert(require_environment<E>());
+
 public:
     using observation_type = observation_of<E>;
 

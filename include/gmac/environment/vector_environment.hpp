@@ -6,8 +6,10 @@
 #include <gmac/core/executor.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/environment/decorator.hpp>
 #include <gmac/environment/detail/checks.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/requirements.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -30,7 +32,7 @@ namespace gmac {
 /// the number of threads nor the other environments. Errors that a step finds name the environment with the lowest
 /// index. After an error inside a step the batch refuses to go on until `reset`; actions are checked before any
 /// environment moves, so a refused action changes nothing. Steps do not allocate unless the environments do.
-template <environment E>
+template <class E>
 class vector_environment final : public basic_environment_batch<observation_of<E>> {
     using O = observation_of<E>;
 
@@ -312,6 +314,25 @@ private:
     bool needs_reset_ = true;
     bool started_ = false;
     std::uint64_t changes_ = 0;
+};
+
+/// What is no environment: this says so, in one sentence, and takes every use without another error.
+template <class E>
+    requires(!environment<E>)
+class vector_environment<E> final
+    : public basic_environment_batch_decorator<
+          std::conditional_t<std::same_as<observation_of<E>, std::uint8_t>, std::uint8_t, float>> {
+    using base = basic_environment_batch_decorator<
+        std::conditional_t<std::same_as<observation_of<E>, std::uint8_t>, std::uint8_t, float>>;
+
+public:
+    static_assert(require_environment<E>());
+
+    explicit vector_environment(std::size_t, std::uint64_t, executor* = nullptr) : base(nullptr) {}
+    template <class Factory>
+        requires std::invocable<Factory&, std::size_t>
+    vector_environment(std::size_t, std::uint64_t, Factory&&, executor* = nullptr) : base(nullptr) {}
+    [[nodiscard]] E& operator[](std::size_t) const;
 };
 
 template <class Factory>
