@@ -8,6 +8,7 @@
 #include <gmac/agent/networks.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/policy.hpp>
+#include <gmac/agent/policy_network.hpp>
 #include <gmac/agent/report.hpp>
 #include <gmac/agent/rollout.hpp>
 #include <gmac/agent/value_network.hpp>

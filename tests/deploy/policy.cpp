@@ -135,11 +135,11 @@ TEST_CASE("Shapes that a policy does not take are refused", "[deploy]") {
     auto memory = policy.make_memory(2);
     std::vector<float> three(3), many(12);
     std::array<float, 1> action{};
-    CHECK_THROWS_WITH(policy.act(three, action, memory), "deployed_policy: observations is 1 x 3, but must be 1 x 2");
+    CHECK_THROWS_WITH(policy.act(three, action, memory), "policy: observations is 1 x 3, but must be 1 x 2");
     CHECK_THROWS_WITH(policy.act(std::span(three).first(2), three, memory),
-                      "deployed_policy: actions is 1 x 3, but must be 1 x 1");
+                      "policy: actions is 1 x 3, but must be 1 x 1");
     CHECK_THROWS_WITH(policy.act({many.data(), 3, 2}, {three.data(), 3, 1}, memory),
-                      "deployed_policy: 3 observations, but the memory was made for 2");
+                      "policy: 3 observations, but the memory was made for 2");
     CHECK_THROWS_WITH(deployed_policy<>(nn::mlp<backends::simd<float>>({2, 3}),
                                         {actors::categorical{}, discrete{2}, 0.0}),
                       "deployed_policy: observation_clip is 0, but must be positive");

@@ -118,7 +118,7 @@ public:
           environment_actions_(worlds.size() * size_),
           entropies_(worlds.size()),
           streams_(worlds.size()),
-          acting_(networks_.make_workspace(worlds.size())),
+          acting_(networks_.policy().make_workspace(worlds.size())),
           learner_({options_, networks_, actor_, head_, loss_, rollout_, targets_, advantages_.span()}) {
         require(networks_.inputs() == rollout_.state_size(),
                 "actor_critic: the trunk takes {} inputs, but a state has {} elements ({} observations of {})",
@@ -266,13 +266,15 @@ private:
             streams_[e] = stream(stream_purpose::action, e);
         std::size_t const count = worlds_.size();
         matrix_view<float> const actions(environment_actions_.data(), count, size_);
-        auto const free = networks_.free(std::span<scalar const>(parameters_.span()));
-        for (std::size_t t = 0; t < options_.steps; ++t) {
-            auto const states = networks_.input(rollout_.states(t), acting_);
-            auto const outputs = networks_.actor_forward(parameters_.span(), states, acting_);
-            matrix_view<scalar> const sampled = rollout_.actions(t);
+        std::span<scalar const> const parameters = parameters_.span();
+        auto const free = networks_.policy().free(parameters);
+        auto const draw = [&](auto outputs, auto, auto sampled) {
             actor_.sample(outputs, free, std::span<random_stream>(streams_), sampled);
-            to_environment(worlds_.action_space(), matrix_view<scalar const>(sampled), actions);
+        };
+        for (std::size_t t = 0; t < options_.steps; ++t) {
+            matrix_view<scalar> const sampled = rollout_.actions(t);
+            auto const outputs = networks_.policy().act(parameters, rollout_.states(t), worlds_.action_space(), draw,
+                                                        sampled, actions, acting_);
             auto const now = rollout_.log_probabilities().subspan(t * count, count);
             actor_.log_probability_and_entropy(outputs, free, matrix_view<scalar const>(sampled),
                                                vector_view<scalar>(now), vector_view<scalar>(entropies_.span()));
@@ -323,7 +325,7 @@ private:
     std::vector<float> environment_actions_;
     buffer<scalar> entropies_; // of the last actions; nobody reads them
     std::vector<random_stream> streams_;
-    typename network_type::workspace acting_;
+    typename network_type::policy_type::workspace acting_;
     detail::learner<network_type, Actor, Head, Loss> learner_;
     episode_window episodes_;
     std::vector<timed_episode> finished_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/actors/to_environment.hpp>
-#include <gmac/agent/networks.hpp>
+#include <gmac/core/buffer.hpp>
+#include <gmac/core/random.hpp>
+#include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/observation_stack.hpp>
 
@@ -27,9 +28,8 @@ public:
     /// The most likely action of each state: observations [n, state size] → actions [n, action size], n <= rows. If the
     /// environments ask for a history, a row has all observations of the state, as observation_stack gives them.
     void act(matrix_view<observation_type const> observations, matrix_view<float> actions) {
-        auto const outputs = forward(observations, actions);
-        agent_.actor().mode(outputs, agent_.networks().free(agent_.parameters()), sampled(observations.rows()));
-        to_environment(agent_.action_space(), matrix_view<scalar const>(sampled(observations.rows())), actions);
+        act(observations, actions,
+            [&](auto outputs, auto free, auto sampled) { agent_.actor().mode(outputs, free, sampled); });
     }
     /// One observation; nothing is allocated.
     void act(std::span<observation_type const> observation, std::span<float> action) {
@@ -39,28 +39,23 @@ public:
     /// An action of each state at random, with one stream a row.
     void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,
                 matrix_view<float> actions) {
-        auto const outputs = forward(observations, actions);
-        agent_.actor().sample(outputs, agent_.networks().free(agent_.parameters()), streams,
-                              sampled(observations.rows()));
-        to_environment(agent_.action_space(), matrix_view<scalar const>(sampled(observations.rows())), actions);
+        act(observations, actions,
+            [&](auto outputs, auto free, auto sampled) { agent_.actor().sample(outputs, free, streams, sampled); });
     }
     /// The value head's columns for each state, [n, head.output_size()], valid until the next call.
     [[nodiscard]] matrix_view<scalar const> value_outputs(matrix_view<observation_type const> observations,
                                                           random_stream& random) {
         auto const& networks = agent_.networks();
-        auto const states = networks.input(observations, work_);
+        auto const states = networks.policy().input(observations, work_.policy);
         return Agent::value_net::columns(networks.value_forward(agent_.parameters(), states, random, work_));
     }
 
 private:
-    matrix_view<scalar const> forward(matrix_view<observation_type const> observations,
-                                      matrix_view<float> const& actions) {
-        require_shape(actions, observations.rows(), agent_.action_size(), "actions", "policy");
-        auto const& networks = agent_.networks();
-        return networks.actor_forward(agent_.parameters(), networks.input(observations, work_), work_);
-    }
-    [[nodiscard]] matrix_view<scalar> sampled(std::size_t rows) noexcept {
-        return {sampled_.data(), rows, agent_.action_size()};
+    template <class Choose>
+    void act(matrix_view<observation_type const> observations, matrix_view<float> actions, Choose&& choose) {
+        matrix_view<scalar> const sampled(sampled_.data(), observations.rows(), agent_.action_size());
+        agent_.networks().policy().act(agent_.parameters(), observations, agent_.action_space(), choose, sampled,
+                                       actions, work_.policy);
     }
 
     Agent const& agent_;

@@ -3,7 +3,7 @@
 
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
-#include <gmac/actors/to_environment.hpp>
+#include <gmac/agent/policy_network.hpp>
 #include <gmac/backends/simd.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>
@@ -13,11 +13,7 @@
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/running_statistics.hpp>
 #include <gmac/nn/backend.hpp>
-#include <gmac/nn/linear.hpp>
 #include <gmac/nn/mlp.hpp>
-#include <gmac/nn/module.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <concepts>
@@ -25,8 +21,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
-#include <type_traits>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -58,34 +53,29 @@ class deployed_policy {
 public:
     using scalar = typename Backend::scalar;
     /// Bytes if the trunk reads bytes, or else floats.
-    using observation_type =
-        std::conditional_t<std::same_as<nn::input_of<Trunk, scalar>, std::uint8_t>, std::uint8_t, float>;
+    using observation_type = typename policy_network<Backend, Trunk>::observation_type;
 
     /// What one thread acts with.
     class memory {
         friend class deployed_policy;
-        std::size_t rows;
-        typename Trunk::tape trunk;
-        typename nn::linear<Backend>::tape actor;
-        buffer<scalar> inputs, sampled;
+        typename policy_network<Backend, Trunk>::workspace network;
+        buffer<float> normalised;
+        buffer<scalar> sampled;
 
-        memory(deployed_policy const& policy, std::size_t count)
-            : rows(count),
-              trunk(policy.trunk_.make_tape(count)),
-              actor(policy.actor_layer_.make_tape(count)),
-              inputs(policy.reads_in_place() ? 0 : count * policy.observation_size()),
-              sampled(count * policy.action_size()) {}
+        memory(deployed_policy const& policy, std::size_t rows)
+            : network(policy.network_.make_workspace(rows)),
+              normalised(policy.description_.observation_clip ? rows * policy.observation_size() : 0),
+              sampled(rows * policy.action_size()) {}
     };
 
     /// With all parameters zero. Throws gmac::error if actor and action space do not fit or the clip is not positive.
     deployed_policy(Trunk trunk, policy_description description)
-        : trunk_(std::move(trunk)),
-          description_(std::move(description)),
-          actor_layer_(trunk_.outputs(),
-                       std::visit([&](auto const& a) { return a.output_size(action_space()); }, description_.actor)),
-          free_count_(
-              std::visit([&](auto const& a) { return a.free_parameter_count(action_space()); }, description_.actor)),
-          parameters_(trunk_.parameter_count() + actor_layer_.parameter_count() + free_count_) {
+        : description_(std::move(description)),
+          network_(std::move(trunk),
+                   std::visit([&](auto const& a) { return a.output_size(action_space()); }, description_.actor),
+                   std::visit([&](auto const& a) { return a.free_parameter_count(action_space()); },
+                              description_.actor)),
+          parameters_(network_.parameter_count()) {
         if (!description_.observation_clip)
             return;
         require(std::same_as<observation_type, float>,
@@ -96,11 +86,11 @@ public:
         observation_scales_.assign(observation_size(), 1.0);
     }
 
-    [[nodiscard]] std::size_t observation_size() const noexcept { return trunk_.inputs(); }
+    [[nodiscard]] std::size_t observation_size() const noexcept { return network_.inputs(); }
     [[nodiscard]] std::size_t action_size() const noexcept { return gmac::action_size(description_.action_space); }
     [[nodiscard]] gmac::action_space const& action_space() const noexcept { return description_.action_space; }
     [[nodiscard]] policy_description const& description() const noexcept { return description_; }
-    [[nodiscard]] Trunk const& trunk() const noexcept { return trunk_; }
+    [[nodiscard]] Trunk const& trunk() const noexcept { return network_.trunk(); }
 
     /// Of the trunk, then the actor's layer, then the actor's free parameters.
     [[nodiscard]] std::span<scalar> parameters() noexcept { return parameters_.span(); }
@@ -115,10 +105,9 @@ public:
     /// The most likely action of each observation: [n, observation_size()] → [n, action_size()], clipped to the box; a
     /// discrete action is its number. A NaN in an observation gives a NaN action.
     void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m) const {
-        auto const outputs = forward(observations, actions, m);
-        matrix_view<scalar> const sampled(m.sampled.data(), observations.rows(), action_size());
-        std::visit([&](auto const& actor) { actor.mode(outputs, free(), sampled); }, description_.actor);
-        to_environment(action_space(), matrix_view<scalar const>(sampled), actions);
+        act(observations, actions, m, [&](auto outputs, auto free, auto sampled) {
+            std::visit([&](auto const& actor) { actor.mode(outputs, free, sampled); }, description_.actor);
+        });
     }
     /// One observation.
     void act(std::span<observation_type const> observation, std::span<float> action, memory& m) const {
@@ -128,25 +117,16 @@ public:
     /// An action of each observation at random, as in training, with one stream a row.
     void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,
                 matrix_view<float> actions, memory& m) const {
-        auto const outputs = forward(observations, actions, m);
-        matrix_view<scalar> const sampled(m.sampled.data(), observations.rows(), action_size());
-        std::visit([&](auto const& actor) { actor.sample(outputs, free(), streams, sampled); }, description_.actor);
-        to_environment(action_space(), matrix_view<scalar const>(sampled), actions);
+        act(observations, actions, m, [&](auto outputs, auto free, auto sampled) {
+            std::visit([&](auto const& actor) { actor.sample(outputs, free, streams, sampled); }, description_.actor);
+        });
     }
 
     /// Every number of the policy by name.
     void persist(archive& state) {
-        auto const visit_layer = [&](std::string_view prefix, std::size_t first) {
-            return [&state, this, prefix, first](std::string_view name, std::size_t offset, std::size_t rows,
-                                                 std::size_t cols) {
-                state(fmt::format("{}.{}", prefix, name), parameters().subspan(first + offset, rows * cols), rows,
-                      cols);
-            };
-        };
-        trunk_.describe(visit_layer("trunk", 0));
-        actor_layer_.describe(visit_layer("actor", trunk_.parameter_count()));
-        if (free_count_ > 0)
-            state("actor.free", parameters().last(free_count_));
+        network_.describe([&](std::string const& name, std::size_t offset, std::size_t rows, std::size_t cols) {
+            state(name, parameters().subspan(offset, rows * cols), rows, cols);
+        });
         if (auto* const bounds = std::get_if<box>(&description_.action_space)) {
             state("action.low", std::span(bounds->low));
             state("action.high", std::span(bounds->high));
@@ -158,48 +138,32 @@ public:
     }
 
 private:
-    [[nodiscard]] std::span<scalar const> free() const noexcept { return parameters().last(free_count_); }
-    [[nodiscard]] bool reads_in_place() const noexcept {
-        return !description_.observation_clip &&
-               (std::same_as<observation_type, scalar> || !std::same_as<observation_type, float>);
+    template <class Choose>
+    void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m,
+             Choose&& choose) const {
+        require_shape(observations, observations.rows(), observation_size(), "observations", "policy");
+        require(observations.rows() <= m.network.rows, "policy: {} observations, but the memory was made for {}",
+                observations.rows(), m.network.rows);
+        matrix_view<scalar> const sampled(m.sampled.data(), observations.rows(), action_size());
+        network_.act(parameters(), normalised(observations, m), action_space(), choose, sampled, actions, m.network);
     }
 
-    matrix_view<scalar const> forward(matrix_view<observation_type const> observations,
-                                      matrix_view<float> const& actions, memory& m) const {
-        require_shape(observations, observations.rows(), observation_size(), "observations", "deployed_policy");
-        require_shape(actions, observations.rows(), action_size(), "actions", "deployed_policy");
-        require(observations.rows() <= m.rows, "deployed_policy: {} observations, but the memory was made for {}",
-                observations.rows(), m.rows);
-        std::span<scalar const> const all = parameters();
-        std::size_t const split = trunk_.parameter_count();
-        auto const features = trunk_.forward(all.first(split), input(observations, m), m.trunk);
-        return actor_layer_.forward(all.subspan(split, actor_layer_.parameter_count()), features, m.actor);
+    [[nodiscard]] matrix_view<observation_type const> normalised(matrix_view<observation_type const> observations,
+                                                                 memory& m) const {
+        if constexpr (std::same_as<observation_type, float>)
+            if (description_.observation_clip) {
+                matrix_view<float> const result(m.normalised.data(), observations.rows(), observation_size());
+                for (std::size_t i = 0; i < result.rows(); ++i)
+                    for (std::size_t j = 0; j < result.cols(); ++j)
+                        result(i, j) = detail::standardised(observations(i, j), observation_means_[j],
+                                                            observation_scales_[j], *description_.observation_clip);
+                return result;
+            }
+        return observations;
     }
 
-    /// The observations as the trunk reads them.
-    auto input(matrix_view<observation_type const> observations, memory& m) const {
-        if constexpr (!std::same_as<observation_type, float>) {
-            return observations;
-        } else {
-            if constexpr (std::same_as<scalar, float>)
-                if (!description_.observation_clip)
-                    return observations;
-            matrix_view<scalar> const inputs(m.inputs.data(), observations.rows(), observation_size());
-            for (std::size_t i = 0; i < inputs.rows(); ++i)
-                for (std::size_t j = 0; j < inputs.cols(); ++j)
-                    inputs(i, j) = static_cast<scalar>(
-                        description_.observation_clip
-                            ? detail::standardised(observations(i, j), observation_means_[j], observation_scales_[j],
-                                                   *description_.observation_clip)
-                            : observations(i, j));
-            return matrix_view<scalar const>(inputs);
-        }
-    }
-
-    Trunk trunk_;
     policy_description description_;
-    nn::linear<Backend> actor_layer_;
-    std::size_t free_count_;
+    policy_network<Backend, Trunk> network_;
     buffer<scalar> parameters_;
     std::vector<double> observation_means_, observation_scales_;
 };
@@ -214,7 +178,7 @@ template <class Agent>
                                                                                            {agent.actor(),
                                                                                             agent.action_space(),
                                                                                             observation_clip});
-    // The actor's part of an agent's parameters comes first.
+    // An agent's parameters begin with its policy's.
     auto const mine = policy.parameters();
     std::ranges::copy(agent.parameters().first(mine.size()), mine.data());
     return policy;

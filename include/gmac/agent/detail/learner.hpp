@@ -182,7 +182,8 @@ private:
         Networks const& networks = from_.networks;
         scalar const share = scalar(1) / static_cast<scalar>(total);
         from_.rollout.gather_states(rows, to.observations.data());
-        auto const states = networks.input({to.observations.data(), rows.size(), networks.inputs()}, to.work);
+        auto const states =
+            networks.policy().input({to.observations.data(), rows.size(), networks.inputs()}, to.work.policy);
         actor_part(rows, states, share, parameters, to);
 
         auto const prediction = networks.value_forward(parameters, states, random, to.work, true);
@@ -208,9 +209,9 @@ private:
         gather(rows, from_.rollout.actions().data(), action_size, to.actions.data());
         gather(rows, from_.rollout.log_probabilities().data(), 1, to.old_log_probabilities.data());
 
-        auto const free = networks.free(parameters);
+        auto const free = networks.policy().free(parameters);
         matrix_view<scalar const> const actions(to.actions.data(), count, action_size);
-        auto const outputs = networks.actor_forward(parameters, states, to.work);
+        auto const outputs = networks.policy().forward(parameters, states, to.work.policy);
         from_.actor.log_probability_and_entropy(outputs, free, actions,
                                                 vector_view<scalar>(first(to.log_probabilities)),
                                                 vector_view<scalar>(first(to.entropies)));
@@ -224,7 +225,7 @@ private:
         from_.actor.gradient(outputs, free, actions, vector_view<scalar const>(first(to.log_probability_gradient)),
                              vector_view<scalar const>(first(to.entropy_gradient)),
                              matrix_view<scalar>(to.work.actor_gradient.data(), count, networks.actor_outputs()),
-                             networks.free(to.gradient.span()));
+                             networks.policy().free(to.gradient.span()));
     }
 
     /// The sums over the parts, in their order: the gradient, what the report tells, and the loss, which is returned.

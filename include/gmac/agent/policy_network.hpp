@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/actors/to_environment.hpp>
+#include <gmac/core/buffer.hpp>
+#include <gmac/core/error.hpp>
+#include <gmac/core/random.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/environment/environment.hpp>
+#include <gmac/nn/backend.hpp>
+#include <gmac/nn/linear.hpp>
+#include <gmac/nn/module.hpp>
+
+#include <fmt/core.h>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace gmac {
+
+/// From observations to actions: a trunk, the actor's linear layer, and the actor's parameters that do not depend on the
+/// state. What acts in training, in evaluation and in a deployed policy is this. Its parameters lie one after the other in
+/// a flat range of the caller's: trunk, layer, free parameters.
+template <nn::backend Backend, class Trunk>
+class policy_network {
+public:
+    using scalar = typename Backend::scalar;
+    /// What the trunk reads, and what the environments give: bytes if the trunk reads bytes, or else floats.
+    using input_type = nn::input_of<Trunk, scalar>;
+    using observation_type = std::conditional_t<std::same_as<input_type, std::uint8_t>, std::uint8_t, float>;
+
+    /// Memory for the passes of one thread over up to `rows` states.
+    struct workspace {
+        std::size_t rows;
+        typename Trunk::tape trunk;
+        typename nn::linear<Backend>::tape layer;
+        buffer<input_type> observations;      // [rows, inputs], if they have to be converted
+        matrix_view<scalar const> features{}; // of the last forward pass, [n, F]
+    };
+
+    /// `outputs` and `free_parameters` are those of the actor.
+    policy_network(Trunk trunk, std::size_t outputs, std::size_t free_parameters, nn::linear_options options = {})
+        : trunk_(std::move(trunk)), layer_(trunk_.outputs(), outputs, options), free_count_(free_parameters) {}
+
+    [[nodiscard]] Trunk const& trunk() const noexcept { return trunk_; }
+    [[nodiscard]] std::size_t inputs() const noexcept { return trunk_.inputs(); }
+    [[nodiscard]] std::size_t outputs() const noexcept { return layer_.outputs(); }
+    [[nodiscard]] std::size_t parameter_count() const noexcept { return first_free() + free_count_; }
+
+    /// The parts of the flat range, or of a longer one that begins with it.
+    template <class T>
+    [[nodiscard]] std::span<T> trunk_part(std::span<T> parameters) const noexcept {
+        return parameters.first(trunk_.parameter_count());
+    }
+    template <class T>
+    [[nodiscard]] std::span<T> layer_part(std::span<T> parameters) const noexcept {
+        return parameters.subspan(trunk_.parameter_count(), layer_.parameter_count());
+    }
+    /// The actor's parameters that do not depend on the state.
+    template <class T>
+    [[nodiscard]] std::span<T> free(std::span<T> parameters) const noexcept {
+        return parameters.subspan(first_free(), free_count_);
+    }
+
+    template <class Actor>
+    void initialize(std::span<scalar> parameters, Actor const& actor, random_stream& random) const {
+        trunk_.initialize(trunk_part(parameters), random);
+        layer_.initialize(layer_part(parameters), random);
+        actor.initialize(free(parameters));
+    }
+
+    /// visit(name, offset, rows, columns) for every tensor of the flat range, in its order.
+    template <class Visit>
+    void describe(Visit&& visit, std::string_view trunk_name = "trunk") const {
+        auto const prefixed = [&visit](std::string_view prefix, std::size_t first) {
+            return
+                [&visit, prefix, first](std::string_view name, std::size_t offset, std::size_t rows, std::size_t cols) {
+                    visit(fmt::format("{}.{}", prefix, name), first + offset, rows, cols);
+                };
+        };
+        trunk_.describe(prefixed(trunk_name, 0));
+        layer_.describe(prefixed("actor", trunk_.parameter_count()));
+        if (free_count_ > 0)
+            visit(std::string("actor.free"), first_free(), std::size_t{1}, free_count_);
+    }
+
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const {
+        return {rows, trunk_.make_tape(rows), layer_.make_tape(rows),
+                buffer<input_type>(in_place ? 0 : rows * inputs())};
+    }
+
+    /// Observations [n, inputs] as the trunk reads them: the view itself, or a copy in the workspace.
+    [[nodiscard]] matrix_view<input_type const> input(matrix_view<observation_type const> observations,
+                                                      workspace& work) const {
+        require_shape(observations, observations.rows(), inputs(), "observations", "policy");
+        require(observations.rows() <= work.rows, "policy: {} observations, but the memory was made for {}",
+                observations.rows(), work.rows);
+        if constexpr (in_place) {
+            return observations;
+        } else {
+            for (std::size_t i = 0; i < observations.rows(); ++i)
+                for (std::size_t j = 0; j < inputs(); ++j)
+                    work.observations[i * inputs() + j] = static_cast<input_type>(observations(i, j));
+            return {work.observations.data(), observations.rows(), inputs()};
+        }
+    }
+
+    /// states [n, inputs] → the trunk's features [n, F]
+    matrix_view<scalar const> trunk_forward(std::span<scalar const> parameters, matrix_view<input_type const> states,
+                                            workspace& work) const {
+        return work.features = trunk_.forward(trunk_part(parameters), states, work.trunk);
+    }
+    /// states [n, inputs] → outputs of the actor's layer [n, outputs]
+    matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<input_type const> states,
+                                      workspace& work) const {
+        return layer_.forward(layer_part(parameters), trunk_forward(parameters, states, work), work.layer);
+    }
+
+    /// Acts on observations [n, inputs]: choose(outputs, free parameters, sampled) writes the actor's actions, [n, action
+    /// size], and `actions` are these as the environments take them. Returns the outputs.
+    template <class Choose>
+    matrix_view<scalar const> act(std::span<scalar const> parameters, matrix_view<observation_type const> observations,
+                                  action_space const& space, Choose&& choose, matrix_view<scalar> sampled,
+                                  matrix_view<float> actions, workspace& work) const {
+        require_shape(actions, observations.rows(), sampled.cols(), "actions", "policy");
+        auto const outputs = forward(parameters, input(observations, work), work);
+        choose(outputs, free(parameters), sampled);
+        to_environment(space, matrix_view<scalar const>(sampled), actions);
+        return outputs;
+    }
+
+    /// After a forward pass on the same states: from the gradient of the outputs to those of the layer's parameters and of
+    /// the features.
+    void layer_backward(std::span<scalar const> parameters, workspace& work, matrix_view<scalar const> output_gradient,
+                        std::span<scalar> gradient, matrix_view<scalar> feature_gradient) const {
+        layer_.backward(layer_part(parameters), work.features, work.layer, output_gradient, layer_part(gradient),
+                        feature_gradient);
+    }
+    /// And on to those of the trunk's parameters.
+    void trunk_backward(std::span<scalar const> parameters, matrix_view<input_type const> states, workspace& work,
+                        matrix_view<scalar const> feature_gradient, std::span<scalar> gradient) const {
+        trunk_.backward(trunk_part(parameters), states, work.trunk, feature_gradient, trunk_part(gradient), {});
+    }
+
+private:
+    static constexpr bool in_place = std::same_as<input_type, observation_type>;
+
+    [[nodiscard]] std::size_t first_free() const noexcept {
+        return trunk_.parameter_count() + layer_.parameter_count();
+    }
+
+    Trunk trunk_;
+    nn::linear<Backend> layer_;
+    std::size_t free_count_;
+};
+
+} // namespace gmac
