@@ -62,9 +62,9 @@ class refused_agent {
 public:
     using parts = agent_parts<Actor, Head, Loss>;
     template <class Worlds>
-    explicit refused_agent(Worlds&, agent_options = {}, parts = {}) {}
+    explicit refused_agent(Worlds&, agent_options const& = {}, parts = {}) {}
     template <class Worlds>
-    refused_agent(Worlds&, Trunk, agent_options = {}, parts = {}) {}
+    refused_agent(Worlds&, Trunk, agent_options const& = {}, parts = {}) {}
     void train(train_options const&) {}
     update_report update(double = 0.0) { return {}; }
 };
