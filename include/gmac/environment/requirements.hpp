@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/error.hpp>
+#include <gmac/core/random.hpp>
 #include <gmac/environment/environment.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 
 /// What is said, in one sentence, where something is no environment or no batch of them. Wrappers of a user's own may
 /// ask for these sentences too.
