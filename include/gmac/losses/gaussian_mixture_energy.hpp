@@ -7,6 +7,7 @@
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/mean_over_states.hpp>
 #include <gmac/losses/detail/mixture_sums.hpp>
+#include <gmac/losses/detail/mixture_unit.hpp>
 #include <gmac/losses/detail/target_block.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
@@ -36,7 +37,9 @@ concept gaussian_mixture_head = requires(Head const& head, std::array<float, Hea
 /// Outputs are [B, 3K] of a Gaussian-mixture head. Targets are targets::gaussian_particles or targets::dirac_particles
 /// with B rows, weighted or not; a deviation of exactly zero is a point mass. The gradient is [B, 3K]. Cost: K m pairs
 /// a state, and K (K − 1) / 2 more; the target term adds m (m − 1) / 2.
-/// In float, 2 σ² must be in the range of float: deviations of 1e-19 to 1e19, or zero.
+/// Deviations whose variance is no normal number, below 7.8e-20 in float and 1.1e-154 in double, count as zero. A state whose
+/// sums overflow, with deviations above 1e19 in float, is done again in a larger unit, in which what is 1e38 times smaller
+/// than its largest number counts as zero.
 struct gaussian_mixture_energy {
     static constexpr std::string_view name = "gaussian_mixture_energy";
     template <class T>
@@ -120,23 +123,35 @@ private:
             raw[j] = lanes::load_rows<V>(outputs, first, j, count);
         auto const mixture = head.transform(raw);
         detail::target_block<V, Targets> target(targets, first, count);
-        auto const cross = detail::cross_sums<WithGradient>(mixture, target);
-        target.check(name);
-        auto const self = detail::self_sums<WithGradient>(mixture);
-        V const two = lanes::constant<V>(2.0);
-        V loss = lanes::constant<V>(0.0);
-        for (std::size_t i = 0; i < Head::components; ++i)
-            loss = loss + mixture.weights[i] * (two * cross[i].expectation() - self[i].expectation());
-        if (target_term)
-            loss = loss - detail::target_distance(target);
-
+        auto slope = mixture; // the gradient with respect to weights, means and deviations
+        V const scale(T(2) / static_cast<T>(outputs.rows()));
+        V const loss = detail::without_overflow(mixture, target, slope, [&](auto const& prediction, auto& to) {
+            return energy<WithGradient>(prediction, target, scale, to);
+        });
         if constexpr (WithGradient) {
-            auto const slope = detail::mixture_gradient(mixture, cross, self, V(T(2) / static_cast<T>(outputs.rows())));
             std::array<V, Head::outputs> raw_gradient;
             head.pull_back(raw, mixture, slope, raw_gradient);
             for (std::size_t j = 0; j < Head::outputs; ++j)
                 lanes::store_rows(raw_gradient[j], gradient, first, j, count);
         }
+        return loss;
+    }
+
+    /// 2 δ(U, V) − δ(U, U) [− δ(V, V)] and scale / 2 times its gradient.
+    template <bool WithGradient, class Mixture, class V, class Targets>
+    [[gnu::noinline]] V energy(Mixture const& mixture, detail::target_block<V, Targets>& target, V const& scale,
+                               Mixture& slope) const {
+        auto const cross = detail::cross_sums<WithGradient>(mixture, target);
+        target.check(name);
+        auto const self = detail::self_sums<WithGradient>(mixture);
+        V const two = lanes::constant<V>(2.0);
+        V loss = lanes::constant<V>(0.0);
+        for (std::size_t i = 0; i < detail::components_of<Mixture>; ++i)
+            loss = loss + mixture.weights[i] * (two * cross[i].expectation() - self[i].expectation());
+        if (target_term)
+            loss = loss - detail::target_distance(target);
+        if constexpr (WithGradient)
+            slope = detail::mixture_gradient(mixture, cross, self, scale);
         return loss;
     }
 };

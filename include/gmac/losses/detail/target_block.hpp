@@ -56,6 +56,26 @@ public:
     [[nodiscard]] std::size_t particles() const noexcept { return targets_.particles(); }
     [[nodiscard]] bool weighted() const noexcept { return targets_.weighted(); }
 
+    /// Begins anew, with means and deviations times `unit`.
+    void measure_in(V const& unit) noexcept {
+        unit_ = unit;
+        total_ = lanes::constant<V>(0.0);
+    }
+    /// visit(numbers of a lane each) for the means and deviations as they are.
+    template <class Visit>
+    void for_each_number(Visit&& visit) const {
+        auto const each = [&](auto const& matrix) {
+            for (std::size_t j = 0; j < particles(); ++j)
+                visit(lanes::load_rows<V>(matrix, first_, j, count_));
+        };
+        if constexpr (has_deviations) {
+            each(targets_.means);
+            each(targets_.deviations);
+        } else {
+            each(targets_.values);
+        }
+    }
+
     /// Loads the particles from `start` on; notes deviations and weights that are negative or NaN.
     void load(std::size_t start, particle_tile<V>& tile) noexcept {
         tile.size = (std::min)(tile_size, particles() - start);
@@ -64,11 +84,13 @@ public:
             lanes::read_columns(targets_.deviations, first_, start, tile.size, tile.doubled_variances.data(), count_);
             for (std::size_t j = 0; j < tile.size; ++j) {
                 note(tile.doubled_variances[j]);
-                tile.doubled_variances[j] = kernels::doubled_variance(tile.doubled_variances[j]);
+                tile.doubled_variances[j] = kernels::doubled_variance(in_unit(tile.doubled_variances[j]));
             }
         } else {
             lanes::read_columns(targets_.values, first_, start, tile.size, tile.means.data(), count_);
         }
+        for (std::size_t j = 0; j < tile.size; ++j)
+            tile.means[j] = in_unit(tile.means[j]);
         if (weighted()) {
             lanes::read_columns(targets_.weights, first_, start, tile.size, tile.weights.data(), count_);
             for (std::size_t j = 0; j < tile.size; ++j) {
@@ -97,7 +119,7 @@ public:
         V sum = lanes::constant<V>(0.0);
         if constexpr (has_deviations) {
             for (std::size_t j = 0; j < particles(); ++j) {
-                V const deviation = lanes::load_rows<V>(targets_.deviations, first_, j, count_);
+                V const deviation = in_unit(lanes::load_rows<V>(targets_.deviations, first_, j, count_));
                 V const weight = weighted() ? lanes::load_rows<V>(targets_.weights, first_, j, count_) : share();
                 sum = sum + weight * weight * kernels::self_distance(deviation);
             }
@@ -108,6 +130,13 @@ public:
 private:
     static constexpr double tolerance = kernels::weight_tolerance<scalar>;
 
+    /// Only numbers overflow: nothing is counted for others.
+    [[nodiscard]] V in_unit(V const& x) const noexcept {
+        if constexpr (std::floating_point<scalar>)
+            return x * unit_;
+        else
+            return x;
+    }
     /// Notes x if it is negative or NaN, in a number and not in a mask: so the next one waits for a selection only, not for a comparison.
     void note(V const& x) noexcept {
         flawed_ = lanes::select(x >= lanes::constant<V>(0.0), flawed_, lanes::constant<V>(1.0));
@@ -138,6 +167,7 @@ private:
 
     Targets const& targets_;
     std::size_t first_, count_;
+    V unit_ = lanes::constant<V>(1.0);
     V flawed_ = lanes::constant<V>(0.0), total_ = flawed_;
 };
 
