@@ -163,6 +163,25 @@ TEMPLATE_TEST_CASE("a mean over states whose sum overflows", "[extremes]", float
     CHECK(agrees(all.evaluate(false), static_cast<real>(std::numeric_limits<T>::max()) / 2, 16));
 }
 
+TEMPLATE_TEST_CASE("a deviation without a normal variance is none", "[extremes]", float, double) {
+    using T = TestType;
+    T const root = std::sqrt(std::numeric_limits<T>::min());
+    T const particle = 1;
+    targets::dirac_particles<T const> const wanted{matrix_view<T const>(&particle, 1, 1), {}};
+    for (T const deviation : {T(0), root / 1024, root / 2, 2 * root}) {
+        std::array<T, 6> const outputs{T(1), T(0), T(1), T(0), deviation, T(1)};
+        std::array<T, 6> gradient;
+        CAPTURE(deviation);
+        CHECK(losses::gaussian_mixture_energy{}.value_and_gradient(plain_head{},
+                                                                   matrix_view<T const>(outputs.data(), 1, 6), wanted,
+                                                                   matrix_view<T>(gradient.data(), 1, 6)) <= 4 * root);
+        // On top of the particle, 2 σ √(2/π) − 2 σ / √π.
+        CHECK(gradient[4] == Approx(deviation < root / 1.4
+                                        ? 0.0
+                                        : 2 * std::sqrt(2 / std::numbers::pi) - 2 / std::sqrt(std::numbers::pi)));
+    }
+}
+
 TEMPLATE_TEST_CASE("a component of weight zero has no say, however far it is", "[extremes]", float, double) {
     using T = TestType;
     states<T> near(T(3)), far(std::numeric_limits<T>::max());

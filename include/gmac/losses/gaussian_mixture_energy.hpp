@@ -15,6 +15,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 
 namespace gmac::losses {
@@ -123,11 +124,15 @@ private:
             raw[j] = lanes::load_rows<V>(outputs, first, j, count);
         auto const mixture = head.transform(raw);
         detail::target_block<V, Targets> target(targets, first, count);
-        auto slope = mixture; // the gradient with respect to weights, means and deviations
         V const scale(T(2) / static_cast<T>(outputs.rows()));
-        V const loss = detail::without_overflow(mixture, target, slope, [&](auto const& prediction, auto& to) {
+        auto slope = mixture; // the gradient with respect to weights, means and deviations
+        auto const evaluate = [&](auto const& prediction, auto& to) {
             return energy<WithGradient>(prediction, target, scale, to);
-        });
+        };
+        V loss = evaluate(mixture, slope);
+        if constexpr (std::floating_point<T>)
+            if (lanes::any(!(lanes::abs(loss) <= V((std::numeric_limits<T>::max)())))) [[unlikely]]
+                loss = detail::in_larger_unit(mixture, target, slope, evaluate);
         if constexpr (WithGradient) {
             std::array<V, Head::outputs> raw_gradient;
             head.pull_back(raw, mixture, slope, raw_gradient);

@@ -7,6 +7,7 @@
 #include <gmac/losses/detail/target_block.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <tuple>
 
@@ -119,20 +120,20 @@ template <class V, class Targets>
 }
 
 /// The gradient of Σ_i w_i (2 cross_i − self_i), times scale / 2, with respect to weights, means and deviations. That with
-/// respect to a deviation is 0 where it is 0, the middle of the slopes of |σ|.
+/// respect to a deviation is 0 where it is 0, the middle of the slopes of |σ|, or so small that its square is no normal number.
 template <class Mixture, class Sums, class V>
 [[nodiscard]] Mixture mixture_gradient(Mixture const& mixture, Sums const& cross, Sums const& self,
                                        V const& scale) noexcept {
     V const zero = lanes::constant<V>(0.0), half = lanes::constant<V>(0.5);
+    V const tiny = lanes::constant<V>(std::same_as<lanes::scalar_of<V>, float> ? 0x1.7p-64 : 0x1.7p-512);
     V const factor = lanes::constant<V>(2.0 * kernels::inverse_sqrt_pi);
     Mixture gradient;
     for (std::size_t i = 0; i < components_of<Mixture>; ++i) {
         V const weight = scale * mixture.weights[i];
-        V const with_itself = lanes::select(mixture.deviations[i] == zero, zero, V(half * mixture.weights[i]));
+        V const of_deviation = mixture.deviations[i] * (cross[i].density - self[i].density) - half * mixture.weights[i];
         gradient.weights[i] = scale * (cross[i].expectation() - self[i].expectation());
         gradient.means[i] = weight * (cross[i].slope - self[i].slope);
-        gradient.deviations[i] =
-            weight * factor * (mixture.deviations[i] * (cross[i].density - self[i].density) - with_itself);
+        gradient.deviations[i] = weight * factor * lanes::select(mixture.deviations[i] <= tiny, zero, of_deviation);
     }
     return gradient;
 }

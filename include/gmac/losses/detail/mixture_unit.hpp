@@ -18,20 +18,6 @@ namespace gmac::losses::detail {
 template <std::floating_point T>
 inline constexpr T largest_in_unit = std::same_as<T, float> ? T(0x1p62) : static_cast<T>(0x1p510);
 
-/// The mixture with means and deviations times u; a deviation whose variance is no normal number is 0.
-template <class Mixture, class V>
-[[nodiscard]] Mixture in_unit(Mixture const& mixture, V const& unit) noexcept {
-    V const zero = lanes::constant<V>(0.0);
-    V const smallest = lanes::constant<V>(std::same_as<lanes::scalar_of<V>, float> ? 0x1.7p-64 : 0x1.7p-512);
-    Mixture result = mixture;
-    for (std::size_t i = 0; i < components_of<Mixture>; ++i) {
-        V const deviation = unit * mixture.deviations[i];
-        result.means[i] = unit * mixture.means[i];
-        result.deviations[i] = lanes::select(deviation < smallest, zero, deviation);
-    }
-    return result;
-}
-
 /// The mixture without the components of weight 0: they are points at 0, or NaN if they are no numbers.
 template <class Mixture>
 [[nodiscard]] Mixture without_weightless(Mixture const& mixture) noexcept {
@@ -46,9 +32,9 @@ template <class Mixture>
     return result;
 }
 
-/// For each state the u with which nothing overflows, at most 1.
+/// For each state the 1 / u with which nothing overflows, at least 1.
 template <class Mixture, class V, class Targets>
-[[nodiscard]] V fitting_unit(Mixture const& mixture, target_block<V, Targets> const& target) noexcept {
+[[nodiscard]] V fitting_size(Mixture const& mixture, target_block<V, Targets> const& target) noexcept {
     V const limit = V(largest_in_unit<lanes::scalar_of<V>>);
     V largest = limit;
     auto const note = [&](V const& x) {
@@ -60,37 +46,34 @@ template <class Mixture, class V, class Targets>
         note(mixture.deviations[i]);
     }
     target.for_each_number(note);
-    return limit / largest;
+    return largest / limit;
 }
 
 /// energy(mixture, slope), a loss of one degree and its slopes by weights, means and deviations, in a unit in which it is finite.
 template <class Mixture, class V, class Targets, class Energy>
-[[nodiscard]] V without_overflow(Mixture const& mixture, target_block<V, Targets>& target, Mixture& slope,
-                                 Energy&& energy) {
-    using T = lanes::scalar_of<V>;
-    if constexpr (!std::floating_point<T>) {
-        return energy(mixture, slope);
-    } else {
-        auto const measured = [&](Mixture const& prediction, V const& unit, Mixture& to) {
-            target.measure_in(unit);
-            V const loss = energy(in_unit(prediction, unit), to) / unit;
-            for (V& weight : to.weights)
-                weight = weight / unit;
-            return loss;
-        };
-        V const loss = measured(mixture, lanes::constant<V>(1.0), slope);
-        if (!lanes::any(!(lanes::abs(loss) <= V((std::numeric_limits<T>::max)())))) [[likely]]
-            return loss;
-        // What the weightless do not add to the loss must not be what its unit is for; but what they would add is their slope.
-        Mixture all = mixture;
-        (void)measured(mixture, fitting_unit(mixture, target), all);
-        Mixture const heard = without_weightless(mixture);
-        V const again = measured(heard, fitting_unit(heard, target), slope);
-        for (std::size_t i = 0; i < components_of<Mixture>; ++i)
-            slope.weights[i] =
-                lanes::select(mixture.weights[i] == lanes::constant<V>(0.0), all.weights[i], slope.weights[i]);
-        return again;
-    }
+[[gnu::noinline, gnu::cold]] V in_larger_unit(Mixture const& mixture, target_block<V, Targets>& target, Mixture& slope,
+                                              Energy&& energy) {
+    auto const measured = [&](Mixture const& prediction, Mixture& to) {
+        V const size = fitting_size(prediction, target), unit = lanes::constant<V>(1.0) / size;
+        target.measure_in(unit);
+        Mixture scaled = prediction;
+        for (std::size_t i = 0; i < components_of<Mixture>; ++i) {
+            scaled.means[i] = scaled.means[i] * unit;
+            scaled.deviations[i] = scaled.deviations[i] * unit;
+        }
+        V const loss = energy(scaled, to);
+        for (V& weight : to.weights)
+            weight = weight * size;
+        return loss * size;
+    };
+    // What the weightless do not add to the loss must not be what its unit is for; but what they would add is their slope.
+    Mixture all = mixture;
+    (void)measured(mixture, all);
+    V const loss = measured(without_weightless(mixture), slope);
+    for (std::size_t i = 0; i < components_of<Mixture>; ++i)
+        slope.weights[i] =
+            lanes::select(mixture.weights[i] == lanes::constant<V>(0.0), all.weights[i], slope.weights[i]);
+    return loss;
 }
 
 } // namespace gmac::losses::detail
