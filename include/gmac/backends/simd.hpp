@@ -49,29 +49,14 @@ struct simd : maps<T> {
             require_no_overlap(result, output, "product_backward");
         if (better_turned(left, right, result))
             output = turn(left, right, result, output);
-        auto const pass = [&](std::size_t row, std::size_t col, std::size_t rows, std::size_t cols) {
-            matrix_view<T> const block = result.block(row, col, rows, cols);
-            if (f != nn::activation::none)
-                maps<T>::activate_backward_unchecked(f, output.block(row, col, rows, cols), block, block);
-        };
-        detail::tile_map const map = f == nn::activation::tanh   ? detail::tile_map::tanh_backward
-                                     : f == nn::activation::relu ? detail::tile_map::relu_backward
-                                                                 : detail::tile_map::none;
-        run(left, right, result, detail::start_from::zero, {}, detail::finishing{map, output, pass});
+        run(left, right, result, detail::start_from::zero, {}, {f, true, output});
     }
     /// result = f(input · weight + bias), the bias [m] added to each row.
     static void affine(matrix_view<T const> input, matrix_view<T const> weight, vector_view<T const> bias,
                        nn::activation f, matrix_view<T> result) {
         maps<T>::check_product(input, weight, result, "affine");
         require_size(bias, result.cols(), "the bias", "affine");
-        auto const pass = [&](std::size_t row, std::size_t col, std::size_t rows, std::size_t cols) {
-            matrix_view<T> const block = result.block(row, col, rows, cols);
-            if (f != nn::activation::none)
-                maps<T>::activate_unchecked(f, block, block);
-        };
-        detail::tile_map const map = f == nn::activation::relu ? detail::tile_map::relu : detail::tile_map::none;
-        run(input, weight, result, detail::start_from::bias, bias,
-            detail::finishing{map, matrix_view<T const>(), pass});
+        run(input, weight, result, detail::start_from::bias, bias, {.f = f});
     }
 
 private:
@@ -81,8 +66,7 @@ private:
                          detail::start_from start) noexcept {
         if (better_turned(left, right, result))
             turn(left, right, result, {});
-        auto const nothing = [](std::size_t, std::size_t, std::size_t, std::size_t) {};
-        run(left, right, result, start, {}, detail::finishing{detail::tile_map::none, matrix_view<T const>(), nothing});
+        run(left, right, result, start, {}, {});
     }
 
     /// Would resultᵀ = rightᵀ leftᵀ give longer rows, or rows that are contiguous?
@@ -102,14 +86,14 @@ private:
         return nn::transposed(other);
     }
 
-    template <class Finish>
     static void run(matrix_view<T const> const& left, matrix_view<T const> const& right, matrix_view<T> const& result,
-                    detail::start_from start, vector_view<T const> const& bias, Finish const& finish) noexcept {
+                    detail::start_from start, vector_view<T const> const& bias,
+                    detail::finishing<T> const& finish) noexcept {
         if (detail::is_narrow<V>(left, right)) {
             detail::multiply_narrow<V>(left, right, result, start, bias);
-            finish.pass(0, 0, result.rows(), result.cols());
+            finish.finish(result, 0, 0);
         } else {
-            detail::product<V>(left, right, result, start, bias).run(finish);
+            detail::product<V>(left, right, result, start, bias, finish).run();
         }
     }
 };

@@ -49,7 +49,7 @@ struct xtensor : maps<T> {
                 result(i, j) = bias[j];
         multiply(input, weight, result, T(1));
         if (f != nn::activation::none)
-            maps<T>::activate_unchecked(f, result, result);
+            detail::activate<T>(f, result, result);
     }
 
 private:

@@ -8,21 +8,10 @@
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 /// Loops over a flat range in SIMD registers. The elements that do not fill a register go through one that is padded, so
 /// every element is computed by the same instructions wherever it lies, and gives the same bits.
 namespace gmac::lanes {
-
-/// f(0), f(1), … with constants as arguments. Loops over registers must not survive: an array of registers that is indexed
-/// at run time lives in memory.
-template <std::size_t Count, class F>
-[[gnu::always_inline]] inline void unroll(F&& f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
-        (f(std::integral_constant<std::size_t, I>{}), ...);
-    }
-    (std::make_index_sequence<Count>{});
-}
 
 /// Fewer elements than V has lanes, in pieces of a fixed size: no call, as a copy of any size would be.
 template <class V>

@@ -38,32 +38,41 @@ struct convolution_tile {
 template <class V, std::size_t Rows, std::size_t Registers>
 [[gnu::noinline]] inline void compute_tile(convolution_tile<lanes::scalar_of<V>> const& t) noexcept {
     using T = lanes::scalar_of<V>;
-    constexpr auto width = static_cast<std::ptrdiff_t>(lanes::width_of<V>);
+    constexpr std::size_t width = lanes::width_of<V>;
     std::array<std::array<V, Registers>, Rows> sums;
     std::array<std::ptrdiff_t, Rows> rows;
-    unroll<Rows>([&](auto i) {
+#pragma GCC unroll 12
+    for (std::size_t i = 0; i < Rows; ++i) {
         rows[i] = t.a_rows[i];
-        unroll<Registers>(
-            [&](auto j) { sums[i][j] = V::load_unaligned(t.start + t.start_rows[i] + std::ptrdiff_t(j) * width); });
-    });
+#pragma GCC unroll 4
+        for (std::size_t j = 0; j < Registers; ++j)
+            sums[i][j] = V::load_unaligned(t.start + t.start_rows[i] + j * width);
+    }
     T const* b = t.b;
     T const* segment = t.a;
     for (std::size_t s = 0; s < t.segments; ++s, segment += t.a_segment) {
         T const* a = segment;
         for (std::size_t l = 0; l < t.length; ++l) {
             std::array<V, Registers> row;
-            unroll<Registers>([&](auto j) { row[j] = V::load_unaligned(b + std::ptrdiff_t(j) * width); });
-            unroll<Rows>([&](auto i) {
+#pragma GCC unroll 4
+            for (std::size_t j = 0; j < Registers; ++j)
+                row[j] = V::load_unaligned(b + j * width);
+#pragma GCC unroll 12
+            for (std::size_t i = 0; i < Rows; ++i) {
                 V const x(a[rows[i]]);
-                unroll<Registers>([&](auto j) { sums[i][j] = xsimd::fma(x, row[j], sums[i][j]); });
-            });
+#pragma GCC unroll 4
+                for (std::size_t j = 0; j < Registers; ++j)
+                    sums[i][j] = xsimd::fma(x, row[j], sums[i][j]);
+            }
             a += t.a_step;
             b += t.b_step;
         }
     }
-    unroll<Rows>([&](auto i) {
-        unroll<Registers>([&](auto j) { sums[i][j].store_unaligned(t.c + t.c_rows[i] + std::ptrdiff_t(j) * width); });
-    });
+#pragma GCC unroll 12
+    for (std::size_t i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+        for (std::size_t j = 0; j < Registers; ++j)
+            sums[i][j].store_unaligned(t.c + t.c_rows[i] + j * width);
 }
 
 /// The passes of a convolution over one image; see nn::im2col_convolution, whose members these are. Every element of a
@@ -174,7 +183,7 @@ private:
 
     static constexpr std::size_t registers = 2;
     static constexpr std::size_t panel = registers * lanes::width_of<V>;
-    static constexpr std::size_t height = tiling<V>::height(registers);
+    static constexpr std::size_t height = tiling<V>::many_registers ? 12 : 6;
     static constexpr std::size_t panel_rows = 16384 / (panel * sizeof(T));
 
     [[nodiscard]] static std::size_t columns(std::size_t panel_index, std::size_t all) noexcept {

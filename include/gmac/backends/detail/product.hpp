@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/backends/detail/activations.hpp>
 #include <gmac/backends/detail/tiles.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/registers.hpp>
@@ -22,6 +23,20 @@
 /// contiguous. Every element of the result is one chain of multiply-adds in the order of the inner index, whatever the
 /// tile: a row's result does not depend on the other rows of its batch. Nothing is allocated.
 namespace gmac::backends::detail {
+
+/// How many rows can be read in place, `width` elements from column `col` on. The last registers of a narrow row reach
+/// into the next row, whose elements are only computed with in lanes that are thrown away; but nothing outside the matrix
+/// may be read.
+template <class T>
+[[nodiscard]] inline std::size_t readable_rows(matrix_view<T> const& matrix, std::size_t col,
+                                               std::size_t width) noexcept {
+    std::size_t const rows = matrix.rows(), cols = matrix.cols();
+    if (!matrix.row_contiguous())
+        return 0;
+    if (col + width <= cols)
+        return rows;
+    return matrix.dense() ? rows - (std::min)(rows, (col + width - 1) / cols) : 0;
+}
 
 /// Copies a block of the right operand, of one panel's width at most, to rows of `panel_width`. The columns beyond the block,
 /// up to the next whole register, hold numbers that mean nothing.
@@ -50,7 +65,9 @@ inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& right, std:
             std::array<V, width> lines;
             if (count == width && whole == width) {
                 lanes::read_columns<V>(turned, first_col + j, first_row + first, width, lines.data());
-                unroll<width>([&](auto k) { lines[k].store_aligned(panel + (first + k) * stride + j); });
+#pragma GCC unroll 16
+                for (std::size_t k = 0; k < width; ++k)
+                    lines[k].store_aligned(panel + (first + k) * stride + j);
                 continue;
             }
             std::size_t const read = first_col + j + width <= readable ? width : whole;
@@ -64,16 +81,29 @@ inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& right, std:
 /// What the sums start from.
 enum class start_from { zero, bias, result };
 
-/// What is done with the result while it is at hand: `map` in the tiles of full panels, with `output` where the map goes
-/// back through an activation; and pass(row, col, rows, cols), the same for each finished block that had no such tiles.
-template <class T, class Pass>
+/// What is done with the result while it is at hand: an activation, or the way back through one.
+template <class T>
 struct finishing {
-    tile_map map;
-    matrix_view<T const> output;
-    Pass pass;
+    nn::activation f = nn::activation::none;
+    bool backward = false;
+    matrix_view<T const> output{}; ///< of the activation, if it is gone back through
+
+    /// What the tiles of full panels can do of it.
+    [[nodiscard]] tile_map in_tiles() const noexcept {
+        if (f == nn::activation::relu)
+            return backward ? tile_map::relu_backward : tile_map::relu;
+        return f == nn::activation::tanh && backward ? tile_map::tanh_backward : tile_map::none;
+    }
+    /// All of it, for the block of the result that begins at (row, col).
+    void finish(matrix_view<T> const& block, std::size_t row, std::size_t col) const noexcept {
+        if (f == nn::activation::none)
+            return;
+        if (backward)
+            activate_backward<T>(f, output.block(row, col, block.rows(), block.cols()), block, block);
+        else
+            activate<T>(f, block, block);
+    }
 };
-template <class T, class Pass>
-finishing(tile_map, matrix_view<T const>, Pass) -> finishing<T, Pass>; // Clang 14 does not deduce those of aggregates
 
 /// One multiplication: the operands, and what is needed to go through them panel by panel.
 template <class V>
@@ -82,18 +112,17 @@ public:
     using T = lanes::scalar_of<V>;
 
     product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result, start_from start,
-            vector_view<T const> bias = {}) noexcept
-        : left_(left), right_(right), result_(result), start_(start), bias_(bias) {}
+            vector_view<T const> bias, finishing<T> const& finish) noexcept
+        : left_(left), right_(right), result_(result), start_(start), bias_(bias), finish_(finish) {}
 
-    template <class Finish>
-    void run(Finish const& finish) const noexcept {
+    void run() const noexcept {
         std::size_t const depth = left_.cols();
         for (std::size_t row = 0; row < result_.rows(); row += sizes::block_rows) {
             std::size_t const rows = (std::min)(sizes::block_rows, result_.rows() - row);
             std::size_t first = 0;
             do { // at least once: with no inner index the result is what the sums start from
                 std::size_t const last = (std::min)(depth, first + sizes::panel_rows);
-                panels({row, rows, first, last}, finish);
+                all_panels({row, rows, first, last});
                 first = last;
             } while (first < depth);
         }
@@ -101,35 +130,32 @@ public:
 
 private:
     using sizes = tiling<V>;
-    template <std::size_t Registers>
-    static constexpr std::size_t chunk = 12 * sizes::height(Registers); ///< rows that are finished at a time
 
     /// Rows of the result, and a range of the inner index.
     struct part {
         std::size_t row, rows, first, last;
     };
 
-    template <class Finish>
-    void panels(part const& p, Finish const& finish) const noexcept {
+    void all_panels(part const& p) const noexcept {
         std::size_t const cols = result_.cols();
-        std::size_t col = p.rows == 1 ? single_row(p, finish) : 0;
+        std::size_t col = p.rows == 1 ? single_row(p) : 0;
         while (col + sizes::panel_width <= cols) {
             std::size_t const together =
                 (std::min)(sizes::panels_together(p.last - p.first), (cols - col) / sizes::panel_width);
-            panels_of<sizes::columns>(p, col, together * sizes::panel_width, finish);
+            panels(p, col, together * sizes::panel_width, sizes::columns);
             col += together * sizes::panel_width;
         }
-        if constexpr (sizes::columns == 4)
-            for (; col + 2 * sizes::width <= cols; col += 2 * sizes::width)
-                panels_of<2>(p, col, 2 * sizes::width, finish);
+        if (sizes::columns > 2 && col + 2 * sizes::width <= cols) {
+            panels(p, col, 2 * sizes::width, 2);
+            col += 2 * sizes::width;
+        }
         for (; col < cols; col += sizes::width)
-            panels_of<1>(p, col, (std::min)(sizes::width, cols - col), finish);
+            panels(p, col, (std::min)(sizes::width, cols - col), 1);
     }
 
     /// One row has few sums to keep the multiply-adds busy, so it takes more columns at once, where the right operand can be
     /// read in place. Returns how many columns are done.
-    template <class Finish>
-    std::size_t single_row(part const& p, Finish const& finish) const noexcept {
+    std::size_t single_row(part const& p) const noexcept {
         constexpr std::size_t width = 8 * sizes::width;
         std::size_t col = 0;
         if (!right_.row_contiguous() || !result_.row_contiguous())
@@ -141,19 +167,18 @@ private:
                 for (std::size_t j = 0; j < width; ++j)
                     start[j] = bias_[col + j];
             T* const c = &result_(p.row, col);
-            multiply_tile<tile_map::none, V, 1, 8>({p.last - p.first, &left_(p.row, p.first), 0, left_.col_stride(),
-                                                    right_.data() + offset(p.first, col), right_.row_stride(),
-                                                    from_result ? c : start.data(), 0, c, 0});
+            multiply_tile<V, 1, 8>({p.last - p.first, &left_(p.row, p.first), 0, left_.col_stride(),
+                                    right_.data() + offset(p.first, col), right_.row_stride(),
+                                    from_result ? c : start.data(), 0, c, 0});
             if (p.last == left_.cols())
-                finish.pass(p.row, col, 1, width);
+                finish_.finish(result_.block(p.row, col, 1, width), p.row, col);
         }
         return col;
     }
 
     /// `count` columns from `col` on, in panels of so many registers.
-    template <std::size_t Registers, class Finish>
-    void panels_of(part const& p, std::size_t col, std::size_t count, Finish const& finish) const noexcept {
-        constexpr std::size_t width = Registers * sizes::width;
+    void panels(part const& p, std::size_t col, std::size_t count, std::size_t registers) const noexcept {
+        std::size_t const width = registers * sizes::width;
         alignas(64) std::array<T, sizes::panel_size> packed;
         alignas(64) std::array<T, sizes::most_panels * sizes::panel_width> start;
         std::fill_n(start.data(), (std::max)(count, width), T(0));
@@ -164,16 +189,16 @@ private:
         if (scattered(p) || (readable < p.last && p.rows >= 16))
             readable = p.first;
         if (readable > p.first || p.first == p.last)
-            slice<Registers>({p.row, p.rows, p.first, readable}, col, count, &right_.data()[offset(p.first, col)],
-                             right_.row_stride(), sizes::panel_width, start.data(), finish);
+            slice({p.row, p.rows, p.first, readable}, col, count, registers,
+                  {&right_.data()[offset(p.first, col)], right_.row_stride(), sizes::panel_width}, start.data());
         if (readable < p.last) {
             std::size_t const rows = p.last - readable;
-            for (std::size_t j = 0; j < count; j += width)
-                pack_panel<V>(right_, readable, col + j, rows, (std::min)(width, count - j),
-                              packed.data() + j / width * rows * sizes::panel_width);
-            slice<Registers>({p.row, p.rows, readable, p.last}, col, count, packed.data(),
-                             static_cast<std::ptrdiff_t>(sizes::panel_width), rows * sizes::panel_width, start.data(),
-                             finish);
+            T* panel = packed.data();
+            for (std::size_t j = 0; j < count; j += width, panel += rows * sizes::panel_width)
+                pack_panel<V>(right_, readable, col + j, rows, (std::min)(width, count - j), panel);
+            slice({p.row, p.rows, readable, p.last}, col, count, registers,
+                  {packed.data(), static_cast<std::ptrdiff_t>(sizes::panel_width), rows * sizes::panel_width},
+                  start.data());
         }
     }
 
@@ -193,72 +218,90 @@ private:
                static_cast<std::ptrdiff_t>(col) * right_.col_stride();
     }
 
-    /// The part of the panels that takes its rows of the right operand from `b`; the panels begin `b_panel` apart.
-    template <std::size_t Registers, class Finish>
-    void slice(part const& p, std::size_t col, std::size_t count, T const* b, std::ptrdiff_t b_row, std::size_t b_panel,
-               T const* start, Finish const& finish) const noexcept {
-        constexpr std::size_t width = Registers * sizes::width;
+    /// Where the rows of the right operand lie, and how far apart the panels begin.
+    struct panel_rows {
+        T const* first;
+        std::ptrdiff_t row;
+        std::size_t panel;
+    };
+
+    /// The part of the panels that takes its rows of the right operand from `b`.
+    void slice(part const& p, std::size_t col, std::size_t count, std::size_t registers, panel_rows const& b,
+               T const* start) const noexcept {
+        std::size_t const width = registers * sizes::width;
+        std::size_t const chunk = sizes::chunk(registers);
         bool const from_result = p.first > 0 || start_ == start_from::result;
         bool const finished = p.last == left_.cols();
-        bool const in_tiles = finished && Registers == sizes::columns && finish.map != tile_map::none &&
-                              result_.row_contiguous() && finish.output.row_contiguous();
-        for (std::size_t row = p.row; row < p.row + p.rows; row += chunk<Registers>) {
-            std::size_t const rows = (std::min)(chunk<Registers>, p.row + p.rows - row);
+        tile_map const map =
+            finished && registers == sizes::columns && result_.row_contiguous() && finish_.output.row_contiguous()
+                ? finish_.in_tiles()
+                : tile_map::none;
+        for (std::size_t row = p.row; row < p.row + p.rows; row += chunk) {
+            std::size_t const rows = (std::min)(chunk, p.row + p.rows - row);
             T const* const a = &left_.data()[left_offset(row, p.first)];
-            tile_operands<T> o{p.last - p.first, a, left_.row_stride(), left_.col_stride(), b, b_row, start, 0,
-                               nullptr,          0};
-            for (std::size_t j = 0; j < count; j += width) {
+            T const* panel = b.first;
+            for (std::size_t j = 0; j < count; j += width, panel += b.panel) {
                 matrix_view<T> const block = result_.block(row, col + j, rows, (std::min)(width, count - j));
-                o.b = b + j / width * b_panel;
-                o.a = a;
-                o.start = from_result ? nullptr : start + j;
-                o.start_row = 0;
-                if (in_tiles)
-                    set_map(o, finish, row, col + j);
+                tile_operands<T> o{p.last - p.first,
+                                   a,
+                                   left_.row_stride(),
+                                   left_.col_stride(),
+                                   panel,
+                                   b.row,
+                                   from_result ? nullptr : start + j,
+                                   0,
+                                   nullptr,
+                                   0,
+                                   map};
+                if (map != tile_map::none && !finish_.output.empty()) {
+                    o.y = &finish_.output(row, col + j);
+                    o.y_row = finish_.output.row_stride();
+                }
                 if (block.cols() == width && block.row_contiguous())
-                    in_place<Registers>(block, o);
+                    in_place(block, registers, o);
                 else
-                    through_copy<Registers>(block, o);
+                    through_copy(block, registers, o);
             }
-            if (finished && !in_tiles)
-                finish.pass(row, col, rows, count);
+            if (finished && map == tile_map::none)
+                finish_.finish(result_.block(row, col, rows, count), row, col);
         }
     }
 
-    template <class Finish>
-    static void set_map(tile_operands<T>& o, Finish const& finish, std::size_t row, std::size_t col) noexcept {
-        o.map = finish.map;
-        o.y_row = finish.output.row_stride();
-        if (!finish.output.empty())
-            o.y = &finish.output(row, col);
-    }
-
     /// From here on a null `start` is the result itself.
-    template <std::size_t Registers>
-    static void in_place(matrix_view<T> const& block, tile_operands<T>& o) noexcept {
+    static void in_place(matrix_view<T> const& block, std::size_t registers, tile_operands<T>& o) noexcept {
         o.c = block.data();
         o.c_row = block.row_stride();
         if (o.start == nullptr) {
             o.start = o.c;
             o.start_row = o.c_row;
         }
-        multiply_strip<V, Registers>(block.rows(), o);
+        if (registers == 1)
+            multiply_strip<V, 1>(block.rows(), o);
+        else if (registers == 2)
+            multiply_strip<V, 2>(block.rows(), o);
+        else
+            multiply_strip<V, sizes::columns>(block.rows(), o);
     }
 
     /// A block that does not fill its registers or whose rows are not contiguous.
-    template <std::size_t Registers>
-    static void through_copy(matrix_view<T> const& block, tile_operands<T>& o) noexcept {
-        constexpr std::size_t stride = Registers * sizes::width;
-        alignas(64) std::array<T, chunk<Registers> * stride> copy;
+    static void through_copy(matrix_view<T> const& block, std::size_t registers, tile_operands<T>& o) noexcept {
+        std::size_t const stride = registers * sizes::width;
+        alignas(64) std::array<T, sizes::chunk(sizes::columns) * sizes::panel_width> copy;
         if (o.start == nullptr) {
             std::fill_n(copy.data(), block.rows() * stride, T(0));
             for (std::size_t i = 0; i < block.rows(); ++i)
                 for (std::size_t j = 0; j < block.cols(); ++j)
                     copy[i * stride + j] = block(i, j);
         }
-        in_place<Registers>({copy.data(), block.rows(), stride}, o);
+        in_place({copy.data(), block.rows(), stride}, registers, o);
+        if (block.row_stride() == 1) {
+            for (std::size_t j = 0; j < block.cols(); ++j)
+                for (std::size_t i = 0; i < block.rows(); ++i)
+                    block(i, j) = copy[i * stride + j];
+            return;
+        }
         // What a whole register writes beyond a row, the next row writes anew.
-        std::size_t const writable = Registers == 1 ? readable_rows(block, 0, sizes::width) : 0;
+        std::size_t const writable = registers == 1 ? readable_rows(block, 0, sizes::width) : 0;
         for (std::size_t i = 0; i < writable; ++i)
             V::load_aligned(&copy[i * stride]).store_unaligned(&block(i, 0));
         for (std::size_t i = writable; i < block.rows(); ++i)
@@ -271,6 +314,7 @@ private:
     matrix_view<T> result_;
     start_from start_;
     vector_view<T const> bias_;
+    finishing<T> const& finish_;
 };
 
 } // namespace gmac::backends::detail

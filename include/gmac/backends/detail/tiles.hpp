@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/backends/maps.hpp>
+#include <gmac/backends/detail/activations.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/registers.hpp>
 
 #include <xsimd/xsimd.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <type_traits>
+#include <utility>
 
 /// The innermost loops of the matrix products of backends::simd: a tile of the result that stays in registers.
 namespace gmac::backends::detail {
-
-using lanes::unroll;
 
 template <class V>
 struct tiling {
@@ -34,8 +31,9 @@ struct tiling {
         return std::clamp(panel_size / 2 / (panel_width * (std::max)(depth, std::size_t{1})), std::size_t{1},
                           most_panels);
     }
-    static constexpr std::size_t height(std::size_t registers) noexcept {
-        return registers == 4 || (registers == 2 && !many_registers) ? 6 : 12;
+    static constexpr std::size_t height(std::size_t registers) noexcept { return registers == 1 ? 12 : 6; }
+    static constexpr std::size_t chunk(std::size_t registers) noexcept { ///< rows that are finished at a time
+        return 12 * height(registers);
     }
     /// Rows of the result that go through all panels together: the left operand's share of them stays in an L2 cache.
     static constexpr std::size_t block_rows = 512;
@@ -70,33 +68,34 @@ struct tile_operands {
     }
 };
 
-/// `y` is null where the map asks for no output.
-template <tile_map Map, class V>
-[[nodiscard, gnu::always_inline]] inline V mapped(V const& sum, lanes::scalar_of<V> const* y,
-                                                  std::ptrdiff_t at) noexcept {
-    if constexpr (Map == tile_map::relu)
-        return relu_map::forward(sum);
-    else if constexpr (Map == tile_map::relu_backward)
-        return relu_map::backward(V::load_unaligned(y + at), sum);
-    else if constexpr (Map == tile_map::tanh_backward)
-        return tanh_map::backward(V::load_unaligned(y + at), sum);
-    else
-        return sum;
+// The loops over the registers of a tile are unrolled: an array of registers that is indexed at run time lives in memory.
+
+/// c = map(sums); `y` of the operands is null where the map asks for no output.
+template <class Map, class V, std::size_t Height, std::size_t Registers>
+[[gnu::always_inline]] inline void store_tile(std::array<std::array<V, Registers>, Height> const& sums,
+                                              tile_operands<lanes::scalar_of<V>> const& o, Map map) noexcept {
+    using T = lanes::scalar_of<V>;
+    T* c = o.c;
+    T const* y = o.y;
+#pragma GCC unroll 12
+    for (std::size_t i = 0; i < Height; ++i, c += o.c_row, y += o.y_row)
+#pragma GCC unroll 8
+        for (std::size_t j = 0; j < Registers; ++j)
+            map(sums[i][j], y, j * lanes::width_of<V>).store_unaligned(c + j * lanes::width_of<V>);
 }
 
-/// One tile, in Height · Registers registers.
-template <tile_map Map, class V, std::size_t Height, std::size_t Registers>
+/// One tile, in Height · Registers registers. Only those of full panels have maps.
+template <class V, std::size_t Height, std::size_t Registers>
 [[gnu::always_inline]] inline void multiply_tile(tile_operands<lanes::scalar_of<V>> const& o) noexcept {
     using T = lanes::scalar_of<V>;
-    constexpr auto width = static_cast<std::ptrdiff_t>(lanes::width_of<V>);
+    constexpr std::size_t width = lanes::width_of<V>;
     std::array<std::array<V, Registers>, Height> sums;
     T const* start = o.start;
-    unroll<Height>([&](auto i) __attribute__((always_inline)) {
-        unroll<Registers>([&](auto j) __attribute__((always_inline)) {
-            sums[i][j] = V::load_unaligned(start + std::ptrdiff_t(j) * width);
-        });
-        start += o.start_row;
-    });
+#pragma GCC unroll 12
+    for (std::size_t i = 0; i < Height; ++i, start += o.start_row)
+#pragma GCC unroll 8
+        for (std::size_t j = 0; j < Registers; ++j)
+            sums[i][j] = V::load_unaligned(start + j * width);
     // Rows from the seventh on have a pointer of their own, so that six multiples of the stride do for all.
     constexpr std::size_t upper = (std::min)(Height, std::size_t{6});
     std::ptrdiff_t const a_row = o.a_row, a_col = o.a_col, b_row = o.b_row;
@@ -106,37 +105,43 @@ template <tile_map Map, class V, std::size_t Height, std::size_t Registers>
 #pragma GCC unroll 2
     for (std::size_t k = 0; k < o.depth; ++k) {
         std::array<V, Registers> row;
-        unroll<Registers>([&](auto j) __attribute__((always_inline)) {
-            row[j] = V::load_unaligned(b + std::ptrdiff_t(j) * width);
-        });
-        unroll<Height>([&](auto i) __attribute__((always_inline)) {
-            V const x(i < upper ? a[std::ptrdiff_t(i) * a_row] : lower[std::ptrdiff_t(i - upper) * a_row]);
-            unroll<Registers>([&](auto j)
-                                  __attribute__((always_inline)) { sums[i][j] = xsimd::fma(x, row[j], sums[i][j]); });
-        });
+#pragma GCC unroll 8
+        for (std::size_t j = 0; j < Registers; ++j)
+            row[j] = V::load_unaligned(b + j * width);
+#pragma GCC unroll 12
+        for (std::size_t i = 0; i < Height; ++i) {
+            V const x(i < upper ? a[static_cast<std::ptrdiff_t>(i) * a_row]
+                                : lower[static_cast<std::ptrdiff_t>(i - upper) * a_row]);
+#pragma GCC unroll 8
+            for (std::size_t j = 0; j < Registers; ++j)
+                sums[i][j] = xsimd::fma(x, row[j], sums[i][j]);
+        }
         a += a_col;
         lower += a_col;
         b += b_row;
     }
-    T* c = o.c;
-    T const* y = o.y;
-    unroll<Height>([&](auto i) __attribute__((always_inline)) {
-        unroll<Registers>([&](auto j) __attribute__((always_inline)) {
-            constexpr std::ptrdiff_t at = std::ptrdiff_t(j) * width;
-            mapped<Map>(sums[i][j], y, at).store_unaligned(c + at);
-        });
-        c += o.c_row;
-        y += o.y_row;
-    });
+    if constexpr (Registers == tiling<V>::columns) {
+        if (o.map == tile_map::relu)
+            return store_tile(sums, o, [](V const& sum, T const*, std::size_t) { return relu_map::forward(sum); });
+        if (o.map == tile_map::relu_backward)
+            return store_tile(sums, o, [](V const& sum, T const* y, std::size_t j) {
+                return relu_map::backward(V::load_unaligned(y + j), sum);
+            });
+        if (o.map == tile_map::tanh_backward)
+            return store_tile(sums, o, [](V const& sum, T const* y, std::size_t j) {
+                return tanh_map::backward(V::load_unaligned(y + j), sum);
+            });
+    }
+    store_tile(sums, o, [](V const& sum, T const*, std::size_t) { return sum; });
 }
 
 /// `tiles` tiles one below the other; the operands move down past them. Not inlined: so its registers do not depend on what
 /// is around it.
-template <tile_map Map, class V, std::size_t Height, std::size_t Registers>
+template <class V, std::size_t Height, std::size_t Registers>
 [[gnu::noinline]] void multiply_tiles(std::size_t tiles, tile_operands<lanes::scalar_of<V>>& operands) noexcept {
     tile_operands<lanes::scalar_of<V>> o = operands;
     for (; tiles > 0; --tiles) {
-        multiply_tile<Map, V, Height, Registers>(o);
+        multiply_tile<V, Height, Registers>(o);
         o.move_down(Height);
     }
     operands.a = o.a;
@@ -145,39 +150,22 @@ template <tile_map Map, class V, std::size_t Height, std::size_t Registers>
     operands.y = o.y;
 }
 
-/// Tiles of a height that is known at run time. Only full panels have maps.
-template <class V, std::size_t Registers>
-inline void multiply_tiles_of(std::size_t height, std::size_t tiles, tile_operands<lanes::scalar_of<V>>& o) noexcept {
-    auto const with_map = [&]<tile_map Map>(std::integral_constant<tile_map, Map>) {
-        unroll<tiling<V>::height(Registers)>([&](auto h) {
-            if (height == h + 1)
-                multiply_tiles<Map, V, h + 1, Registers>(tiles, o);
-        });
-    };
-    if constexpr (Registers == tiling<V>::columns) {
-        if (o.map == tile_map::relu)
-            return with_map(std::integral_constant<tile_map, tile_map::relu>{});
-        if (o.map == tile_map::relu_backward)
-            return with_map(std::integral_constant<tile_map, tile_map::relu_backward>{});
-        if (o.map == tile_map::tanh_backward)
-            return with_map(std::integral_constant<tile_map, tile_map::tanh_backward>{});
-    }
-    with_map(std::integral_constant<tile_map, tile_map::none>{});
-}
-
 /// `rows` rows of the result, in tiles whose heights differ by one at most: a low tile takes as long as one that is half
 /// as high again, since each sum waits for the one before.
 template <class V, std::size_t Registers>
-inline void multiply_strip(std::size_t rows, tile_operands<lanes::scalar_of<V>>& o) noexcept {
+void multiply_strip(std::size_t rows, tile_operands<lanes::scalar_of<V>>& o) noexcept {
     constexpr std::size_t highest = tiling<V>::height(Registers);
+    static constexpr auto tiles_of_height = []<std::size_t... I>(std::index_sequence<I...>) {
+        return std::array{&multiply_tiles<V, I + 1, Registers>...};
+    }(std::make_index_sequence<highest>{});
     if (rows == 0)
         return;
     std::size_t const tiles = (rows + highest - 1) / highest;
     std::size_t const low = rows / tiles;
     std::size_t const higher = rows % tiles;
     if (higher > 0)
-        multiply_tiles_of<V, Registers>(low + 1, higher, o);
-    multiply_tiles_of<V, Registers>(low, tiles - higher, o);
+        tiles_of_height[low](higher, o);
+    tiles_of_height[low - 1](tiles - higher, o);
 }
 
 } // namespace gmac::backends::detail
