@@ -8,6 +8,10 @@
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
 
+#include <xsimd/xsimd.hpp>
+
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
@@ -38,15 +42,11 @@ struct maps {
     static void column_sums(matrix_view<T const> matrix, vector_view<T> result) {
         require_size(result, matrix.cols(), "the result", "column_sums");
         require_no_overlap(as_column(result), matrix, "column_sums");
-        for (std::size_t j = 0; j < matrix.cols(); ++j)
-            result[j] = T(0);
-        for (std::size_t i = 0; i < matrix.rows(); ++i) {
-            if (matrix.row_contiguous() && result.contiguous())
-                add(&matrix(i, 0), matrix.cols(), result.data());
-            else
-                for (std::size_t j = 0; j < matrix.cols(); ++j)
-                    result[j] += matrix(i, j);
-        }
+        std::size_t j = 0;
+        for (; j + 4 * width <= matrix.cols(); j += 4 * width)
+            column_sums_of<4>(matrix, j, 4 * width, result);
+        for (; j < matrix.cols(); j += width)
+            column_sums_of<1>(matrix, j, (std::min)(width, matrix.cols() - j), result);
     }
 
 protected:
@@ -61,13 +61,28 @@ protected:
     }
 
 private:
-    static void add(T const* row, std::size_t size, T* sums) noexcept {
-        using V = lanes::widest<T>;
-        lanes::for_each_register<V>(
-            size, [&](std::size_t j, auto count) __attribute__((always_inline)) {
-                V const sum = lanes::load_partial<V>(sums + j, count) + lanes::load_partial<V>(row + j, count);
-                lanes::store_partial<V>(sum, sums + j, count);
-            });
+    using V = lanes::widest<T>;
+    static constexpr std::size_t width = lanes::width_of<V>;
+
+    /// `count` columns from `first` on, in so many registers; element by element where those cannot be read.
+    template <std::size_t Registers>
+    static void column_sums_of(matrix_view<T const> const& matrix, std::size_t first, std::size_t count,
+                               vector_view<T> const& result) noexcept {
+        std::array<V, Registers> sums;
+        sums.fill(V(T(0)));
+        std::size_t const readable = lanes::readable_rows(matrix, first, Registers * width);
+        for (std::size_t i = 0; i < readable; ++i)
+#pragma GCC unroll 4
+            for (std::size_t r = 0; r < Registers; ++r)
+                sums[r] = sums[r] + V::load_unaligned(&matrix(i, first) + r * width);
+        alignas(64) std::array<T, Registers * width> sum;
+        for (std::size_t r = 0; r < Registers; ++r)
+            sums[r].store_aligned(&sum[r * width]);
+        for (std::size_t i = readable; i < matrix.rows(); ++i)
+            for (std::size_t j = 0; j < count; ++j)
+                sum[j] += matrix(i, first + j);
+        for (std::size_t j = 0; j < count; ++j)
+            result[first + j] = sum[j];
     }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/lanes.hpp>
+#include <gmac/core/view.hpp>
 
 #include <algorithm>
 #include <array>
@@ -84,6 +85,20 @@ template <class V, class Body>
         body(i, std::integral_constant<std::size_t, width>{});
     if (i < size)
         body(i, size - i);
+}
+
+/// How many rows can be read in place, `width` elements from column `col` on. The last registers of a narrow row reach
+/// into the next row, whose elements are only computed with in lanes that are thrown away; but nothing outside the matrix
+/// may be read.
+template <class T>
+[[nodiscard]] inline std::size_t readable_rows(matrix_view<T> const& matrix, std::size_t col,
+                                               std::size_t width) noexcept {
+    std::size_t const rows = matrix.rows(), cols = matrix.cols();
+    if (!matrix.row_contiguous())
+        return 0;
+    if (col + width <= cols)
+        return rows;
+    return matrix.dense() ? rows - (std::min)(rows, (col + width - 1) / cols) : 0;
 }
 
 } // namespace gmac::lanes

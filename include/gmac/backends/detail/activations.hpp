@@ -77,12 +77,6 @@ struct relu_map {
     }
 };
 
-/// A matrix that is dense as one long row, so that short rows fill whole registers.
-template <class T>
-[[nodiscard]] matrix_view<T> flattened(matrix_view<T> const& m) noexcept {
-    return {m.data(), 1, m.rows() * m.cols()};
-}
-
 template <class T>
 void copy(matrix_view<T const> const& from, matrix_view<T> const& to) noexcept {
     for (std::size_t i = 0; i < to.rows(); ++i)
@@ -90,37 +84,43 @@ void copy(matrix_view<T const> const& from, matrix_view<T> const& to) noexcept {
             to(i, j) = from(i, j);
 }
 
-// The loops over rows whose elements lie side by side. Not inlined: between other code the compiler does not keep the
-// constants of a map in registers.
+/// So many rows of elements that lie side by side.
+struct row_shape {
+    std::size_t rows, cols;
+};
+
+/// Rows that follow upon one another are one long row, so that short rows fill whole registers.
+template <class T, class... Others>
+[[nodiscard]] row_shape joined(matrix_view<T> const& m, Others const&... others) noexcept {
+    if (m.dense() && (others.dense() && ...))
+        return {1, m.rows() * m.cols()};
+    return {m.rows(), m.cols()};
+}
+
+// The loops over such rows. Not inlined: between other code the compiler does not keep the constants of a map in registers.
 
 template <class Map, class T>
-[[gnu::noinline]] void map_rows(matrix_view<T const> const& input, matrix_view<T> const& result) noexcept {
+[[gnu::noinline]] void map_rows(row_shape shape, T const* x, std::ptrdiff_t x_row, T* y,
+                                std::ptrdiff_t y_row) noexcept {
     using V = lanes::widest<T>;
-    for (std::size_t i = 0; i < result.rows(); ++i) {
-        T const* const x = &input(i, 0);
-        T* const y = &result(i, 0);
+    for (; shape.rows > 0; --shape.rows, x += x_row, y += y_row)
         lanes::for_each_register<V>(
-            result.cols(), [&](std::size_t k, auto count) __attribute__((always_inline)) {
+            shape.cols, [&](std::size_t k, auto count) __attribute__((always_inline)) {
                 lanes::store_partial<V>(Map::forward(lanes::load_partial<V>(x + k, count)), y + k, count);
             });
-    }
 }
 
 template <class Map, class T>
-[[gnu::noinline]] void slope_rows(matrix_view<T const> const& output, matrix_view<T const> const& gradient,
-                                  matrix_view<T> const& result) noexcept {
+[[gnu::noinline]] void slope_rows(row_shape shape, T const* y, std::ptrdiff_t y_row, T const* gradient,
+                                  std::ptrdiff_t gradient_row, T* result, std::ptrdiff_t result_row) noexcept {
     using V = lanes::widest<T>;
-    for (std::size_t i = 0; i < result.rows(); ++i) {
-        T const* const y = &output(i, 0);
-        T const* const g = &gradient(i, 0);
-        T* const d = &result(i, 0);
+    for (; shape.rows > 0; --shape.rows, y += y_row, gradient += gradient_row, result += result_row)
         lanes::for_each_register<V>(
-            result.cols(), [&](std::size_t k, auto count) __attribute__((always_inline)) {
+            shape.cols, [&](std::size_t k, auto count) __attribute__((always_inline)) {
                 V const slope =
-                    Map::backward(lanes::load_partial<V>(y + k, count), lanes::load_partial<V>(g + k, count));
-                lanes::store_partial<V>(slope, d + k, count);
+                    Map::backward(lanes::load_partial<V>(y + k, count), lanes::load_partial<V>(gradient + k, count));
+                lanes::store_partial<V>(slope, result + k, count);
             });
-    }
 }
 
 /// Matrices whose rows are not contiguous go through copies of so many elements.
@@ -128,15 +128,13 @@ inline constexpr std::size_t piece = 64;
 
 /// result = f(input); in place if both are the same view.
 template <class T>
-void activate(nn::activation f, matrix_view<T const> input, matrix_view<T> result) noexcept {
-    if (input.dense() && result.dense()) {
-        input = flattened(input);
-        result = flattened(result);
-    }
+void activate(nn::activation f, matrix_view<T const> const& input, matrix_view<T> const& result) noexcept {
     if (f == nn::activation::none)
         return copy(input, result);
-    if (input.row_contiguous() && result.row_contiguous())
-        return f == nn::activation::tanh ? map_rows<tanh_map>(input, result) : map_rows<relu_map>(input, result);
+    if (input.row_contiguous() && result.row_contiguous()) {
+        auto const map = f == nn::activation::tanh ? &map_rows<tanh_map, T> : &map_rows<relu_map, T>;
+        return map(joined(input, result), input.data(), input.row_stride(), result.data(), result.row_stride());
+    }
     std::array<T, piece> memory;
     for (std::size_t i = 0; i < result.rows(); ++i)
         for (std::size_t j = 0; j < result.cols(); j += piece) {
@@ -150,18 +148,15 @@ void activate(nn::activation f, matrix_view<T const> input, matrix_view<T> resul
 
 /// result = gradient · f'(x), with f' from output = f(x); in place if result and an operand are the same view.
 template <class T>
-void activate_backward(nn::activation f, matrix_view<T const> output, matrix_view<T const> gradient,
-                       matrix_view<T> result) noexcept {
-    if (output.dense() && gradient.dense() && result.dense()) {
-        output = flattened(output);
-        gradient = flattened(gradient);
-        result = flattened(result);
-    }
+void activate_backward(nn::activation f, matrix_view<T const> const& output, matrix_view<T const> const& gradient,
+                       matrix_view<T> const& result) noexcept {
     if (f == nn::activation::none)
         return copy(gradient, result);
-    if (output.row_contiguous() && gradient.row_contiguous() && result.row_contiguous())
-        return f == nn::activation::tanh ? slope_rows<tanh_map>(output, gradient, result)
-                                         : slope_rows<relu_map>(output, gradient, result);
+    if (output.row_contiguous() && gradient.row_contiguous() && result.row_contiguous()) {
+        auto const map = f == nn::activation::tanh ? &slope_rows<tanh_map, T> : &slope_rows<relu_map, T>;
+        return map(joined(output, gradient, result), output.data(), output.row_stride(), gradient.data(),
+                   gradient.row_stride(), result.data(), result.row_stride());
+    }
     std::array<std::array<T, piece>, 2> memory;
     for (std::size_t i = 0; i < result.rows(); ++i)
         for (std::size_t j = 0; j < result.cols(); j += piece) {

@@ -24,20 +24,6 @@
 /// tile: a row's result does not depend on the other rows of its batch. Nothing is allocated.
 namespace gmac::backends::detail {
 
-/// How many rows can be read in place, `width` elements from column `col` on. The last registers of a narrow row reach
-/// into the next row, whose elements are only computed with in lanes that are thrown away; but nothing outside the matrix
-/// may be read.
-template <class T>
-[[nodiscard]] inline std::size_t readable_rows(matrix_view<T> const& matrix, std::size_t col,
-                                               std::size_t width) noexcept {
-    std::size_t const rows = matrix.rows(), cols = matrix.cols();
-    if (!matrix.row_contiguous())
-        return 0;
-    if (col + width <= cols)
-        return rows;
-    return matrix.dense() ? rows - (std::min)(rows, (col + width - 1) / cols) : 0;
-}
-
 /// Copies a block of the right operand, of one panel's width at most, to rows of `panel_width`. The columns beyond the block,
 /// up to the next whole register, hold numbers that mean nothing.
 template <class V>
@@ -47,7 +33,7 @@ inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& right, std:
     constexpr std::size_t width = tiling<V>::width;
     if (right.col_stride() == 1) {
         std::size_t const registers = (cols + width - 1) / width;
-        std::size_t const readable = readable_rows(right, first_col, registers * width);
+        std::size_t const readable = lanes::readable_rows(right, first_col, registers * width);
         for (std::size_t i = 0; i < rows; ++i)
             for (std::size_t j = 0; j < cols; j += width)
                 lanes::store_padded<V>(&right(first_row + i, first_col + j),
@@ -57,7 +43,7 @@ inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& right, std:
     // Blocks of one register, transposed. The last rows go with some that are done already.
     auto const turned = nn::transposed(right);
     std::size_t const whole = (std::min)(width, rows);
-    std::size_t const readable = whole < width ? readable_rows(turned, first_row, width) : 0;
+    std::size_t const readable = whole < width ? lanes::readable_rows(turned, first_row, width) : 0;
     for (std::size_t j = 0; j < cols; j += width) {
         std::size_t const count = (std::min)(width, cols - j);
         for (std::size_t i = 0; i < rows; i += width) {
@@ -185,7 +171,7 @@ private:
         if (start_ == start_from::bias)
             for (std::size_t j = 0; j < count; ++j)
                 start[j] = bias_[col + j];
-        std::size_t readable = std::clamp(readable_rows(right_, col, (std::max)(count, width)), p.first, p.last);
+        std::size_t readable = std::clamp(lanes::readable_rows(right_, col, (std::max)(count, width)), p.first, p.last);
         if (scattered(p) || (readable < p.last && p.rows >= 16))
             readable = p.first;
         if (readable > p.first || p.first == p.last)
@@ -301,7 +287,7 @@ private:
             return;
         }
         // What a whole register writes beyond a row, the next row writes anew.
-        std::size_t const writable = registers == 1 ? readable_rows(block, 0, sizes::width) : 0;
+        std::size_t const writable = registers == 1 ? lanes::readable_rows(block, 0, sizes::width) : 0;
         for (std::size_t i = 0; i < writable; ++i)
             V::load_aligned(&copy[i * stride]).store_unaligned(&block(i, 0));
         for (std::size_t i = writable; i < block.rows(); ++i)
