@@ -18,6 +18,8 @@
 #include <gmac/nn/implicit_quantile.hpp>
 #include <gmac/nn/mlp.hpp>
 
+#include <cstddef>
+
 /// The paper's methods, each one head and one loss in the same skeleton, and what lies next to them.
 namespace gmac::agents {
 

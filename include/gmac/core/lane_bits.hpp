@@ -3,6 +3,8 @@
 
 #include <gmac/core/lanes.hpp>
 
+#include <xsimd/xsimd.hpp>
+
 #include <bit>
 #include <concepts>
 #include <cstddef>

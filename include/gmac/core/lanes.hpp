@@ -5,7 +5,6 @@
 
 #include <xsimd/xsimd.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>

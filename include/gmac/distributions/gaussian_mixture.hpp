@@ -13,9 +13,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <limits>
-#include <numbers>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/requirements.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -11,7 +11,6 @@
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/requirements.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +19,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <gmac/core/lane_bits.hpp>
+#include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/heads/quantile_outputs.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
 #include <gmac/losses/detail/sample_pairs.hpp>
 #include <gmac/targets/particles.hpp>

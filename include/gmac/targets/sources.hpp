@@ -8,6 +8,8 @@
 #include <gmac/core/view.hpp>
 #include <gmac/distributions/component.hpp>
 
+#include <xsimd/xsimd.hpp>
+
 #include <array>
 #include <cmath>
 #include <concepts>

@@ -24,7 +24,6 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -8,6 +8,8 @@
 #include <gmac/core/view.hpp>
 #include <gmac/nn/convolution.hpp>
 
+#include <xsimd/xsimd.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>

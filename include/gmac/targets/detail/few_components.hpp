@@ -7,6 +7,8 @@
 #include <gmac/targets/detail/strided.hpp>
 #include <gmac/targets/sources.hpp>
 
+#include <xsimd/xsimd.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>

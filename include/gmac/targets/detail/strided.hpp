@@ -4,6 +4,8 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
 
+#include <xsimd/xsimd.hpp>
+
 #include <algorithm>
 #include <array>
 #include <concepts>
