@@ -142,5 +142,5 @@ TEST_CASE("Shapes that a policy does not take are refused", "[deploy]") {
                       "policy: 3 observations, but the memory was made for 2");
     CHECK_THROWS_WITH(deployed_policy<>(nn::mlp<backends::simd<float>>({2, 3}),
                                         {actors::categorical{}, discrete{2}, 0.0}),
-                      "deployed_policy: observation_clip is 0, but must be positive");
+                      "policy: observation_clip is 0, but must be positive");
 }

@@ -79,8 +79,8 @@ public:
         if (!description_.observation_clip)
             return;
         require(std::same_as<observation_type, float>,
-                "deployed_policy: observations are not floats, so they cannot be normalised");
-        require(*description_.observation_clip > 0.0, "deployed_policy: observation_clip is {}, but must be positive",
+                "policy: observations are not floats, so they cannot be normalised");
+        require(*description_.observation_clip > 0.0, "policy: observation_clip is {}, but must be positive",
                 *description_.observation_clip);
         observation_means_.assign(observation_size(), 0.0);
         observation_scales_.assign(observation_size(), 1.0);
