@@ -208,11 +208,12 @@ TEST_CASE("Distributions that are none are refused with their row") {
 TEST_CASE("Targets with or without weights, and of the right kind") {
     setting s;
     auto out = s.out();
-    out.weights = {s.weights.data(), 8, 5};
+    out.weights = {s.weights.data(), 8, 4};
     CHECK(s.sampled({.particles = 5}, s.known.view(), s.known.gaussians(), out) ==
-          "sr_lambda: the targets have weights, but its particles are equally likely");
+          "sr_lambda: the matrix of target weights is 8 x 4, but must be 8 x 5");
     CHECK(message_of([&] { targets::exact_sr_lambda{}(s.known.view(), s.known.gaussians(), s.out()); }) ==
-          "exact_sr_lambda: the targets have no weights, but its components need them");
+          "exact_sr_lambda: the targets have no weights, but its components need them: add a matrix of weights of the "
+          "shape of the others");
     CHECK(
         message_of([&] {
             targets::exact_sr_lambda{}(s.known.view(), s.known.gaussians(),

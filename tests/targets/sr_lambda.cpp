@@ -87,6 +87,42 @@ TEST_CASE("SR(1) of one normal component, worked out by hand") {
         }
 }
 
+TEST_CASE("Weights of the targets become equal, and the particles are those without them") {
+    random_rollout<double> const known(6, 3, 4, 5, 1);
+    for (resampling const replacement : {resampling::independent, resampling::stratified}) {
+        sr_lambda const returns{.lambda = 0.7, .particles = 8, .replacement = replacement};
+        particles<double> bare(18, 8), out(18, 8);
+        std::vector<double> weights(18 * 8, -1.0);
+        auto weighted = out.view();
+        weighted.weights = {weights.data(), 18, 8};
+        auto streams = streams_for(3), same = streams_for(3);
+        returns(known.view(), known.gaussians(), streams, bare.view());
+        returns(known.view(), known.gaussians(), same, weighted);
+        CHECK(out == bare);
+        CHECK(weights == std::vector<double>(18 * 8, 0.125));
+        // A range of environments writes its rows and no other.
+        weights.assign(18 * 8, -1.0);
+        returns.environments(1, 2, known.view(), known.gaussians(), same, weighted);
+        for (std::size_t row = 0; row < 18; ++row)
+            for (std::size_t i = 0; i < 8; ++i)
+                CHECK(weights[row * 8 + i] == (row % 3 == 1 ? 0.125 : -1.0));
+    }
+}
+
+TEST_CASE("With a discount of 0 an infinite reward leaves NaN in the targets before it") {
+    random_rollout<double> known(4, 1, 2, 0, 1);
+    known.rewards[2] = std::numeric_limits<double>::infinity();
+    particles<double> out(4, 3);
+    auto streams = streams_for(1);
+    sr_lambda{.discount = 0.0, .lambda = 1.0, .particles = 3}(known.view(), known.gaussians(), streams, out.view());
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(std::isnan(out.means[i]));
+        CHECK(std::isnan(out.means[3 + i]));
+        CHECK(out.means[6 + i] == known.rewards[2]);
+        CHECK(out.means[9 + i] == known.rewards[3]);
+    }
+}
+
 TEMPLATE_TEST_CASE("Every particle is a component of an n-step return", "", float, double) {
     using T = TestType;
     random_rollout<T> const known(12, 3, 4, 7, 1);

@@ -10,7 +10,6 @@
 #include <gmac/targets/sources.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 
@@ -217,7 +216,9 @@ private:
                 components);
         detail::require_rollout(rollout, "exact_sr_lambda");
         require_targets(targets, rollout.rows(), "exact_sr_lambda");
-        require(targets.weighted(), "exact_sr_lambda: the targets have no weights, but its components need them");
+        require(targets.weighted(),
+                "exact_sr_lambda: the targets have no weights, but its components need them: add a matrix of weights "
+                "of the shape of the others");
         std::size_t const size = detail::locations(source).cols();
         std::size_t const needed = capacity(rollout.steps(), size, gaussian);
         require(targets.particles() >= needed,

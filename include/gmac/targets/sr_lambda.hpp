@@ -50,6 +50,8 @@ public:
 
     /// At most `environments_at_once` environments from `first` on, a stream each.
     void operator()(std::size_t first, std::span<random_stream> streams) const noexcept {
+        if (targets_.weighted())
+            share_weights(first, streams.size());
         std::size_t const all = targets_.particles();
         std::size_t const group = independent_ ? all : stratum;
         for (std::size_t particle = 0; particle < all; particle += group)
@@ -57,6 +59,15 @@ public:
     }
 
 private:
+    /// Equally likely particles: weights of 1/m.
+    void share_weights(std::size_t first, std::size_t environments) const noexcept {
+        T const share = T(1) / static_cast<T>(targets_.particles());
+        for (std::size_t t = 0; t < rollout_.steps(); ++t)
+            for (std::size_t e = first; e < first + environments; ++e)
+                for (std::size_t i = 0; i < targets_.particles(); ++i)
+                    targets_.weights(t * rollout_.environments() + e, i) = share;
+    }
+
     void run(std::size_t first, std::span<random_stream> streams, std::size_t first_particle,
              Targets const& targets) const noexcept {
         using rows = particle_rows<T, Source, Targets>;
@@ -105,7 +116,7 @@ private:
 /// then is the mean of the targets the λ-return, GAE advantage plus value, on average.
 ///
 /// λ = 0 replaces all particles and λ = 1 none, without a random number for that choice. A reward that is not finite comes
-/// out in all targets that depend on it.
+/// out in all targets that depend on it, and with a discount of 0 an infinite one as NaN in the targets before it: 0 · ∞.
 ///
 /// The targets depend on the rollout, the distributions and the streams, and on nothing else: any way to split the
 /// environments, and any number of threads, gives the same. The words drawn are the same for float and double.
@@ -116,9 +127,9 @@ struct sr_lambda {
     resampling replacement = resampling::independent;
 
     /// source: gaussian_source, dirac_source or sample_source with (T + 1) E rows and one for each truncated transition;
-    /// streams: E, one an environment, moved on by what is drawn; targets: gaussian_particles or dirac_particles without
-    /// weights, [T E, particles]. From point masses and samples Gaussian particles get a deviation of zero. With `tasks`
-    /// the environments are spread over its threads. Nothing is allocated.
+    /// streams: E, one an environment, moved on by what is drawn; targets: gaussian_particles or dirac_particles, [T E,
+    /// particles]. If they have weights, these become 1 / particles each. From point masses and samples Gaussian particles
+    /// get a deviation of zero. With `tasks` the environments are spread over its threads. Nothing is allocated.
     ///
     /// Throws gmac::error for an option out of its range, shapes that do not match, targets that overlap the source in
     /// memory, weights that are negative or do not sum to one, negative deviations, and numbers of the source that
@@ -207,7 +218,6 @@ private:
         require_targets(targets, rollout.rows(), "sr_lambda");
         require(targets.particles() == particles, "sr_lambda: the targets have {} particles, but must have {}",
                 targets.particles(), particles);
-        require(!targets.weighted(), "sr_lambda: the targets have weights, but its particles are equally likely");
         detail::sr_pass<T, Source, Targets> pass(rollout, source, targets, discount, lambda, replacement);
         detail::require_source(source, rollout.state_rows(), pass.truncations(), "sr_lambda");
         detail::require_apart(source, targets, "sr_lambda");
