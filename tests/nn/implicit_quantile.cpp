@@ -90,7 +90,7 @@ TEMPLATE_TEST_CASE("Values and gradients of the implicit quantile network agains
             tau = random.template uniform<T>();
         matrix_view<T const> const fractions = shared ? shared_fractions(vector_view<T const>(taus), states)
                                                       : matrix_view<T const>(taus.data(), states, sizes.samples);
-        auto const values = net.forward(parameters, psi.view(), fractions, tape);
+        auto const values = net.predict(parameters, psi.view(), fractions, tape).values;
         REQUIRE(values.rows() == states);
 
         double worst = 0;
@@ -182,7 +182,7 @@ TEST_CASE("A prediction draws its fractions from the stream it is given", "[nn][
     CHECK(network::columns(y).data() == y.values.data());
     auto const values = numbers_of<double>(y.values);
     auto other_tape = own.make_tape(6);
-    CHECK(numbers_of<double>(own.forward(parameters, x, y.fractions, other_tape)) == values);
+    CHECK(numbers_of<double>(own.predict(parameters, x, y.fractions, other_tape).values) == values);
 
     random_stream b(5);
     auto const z = shared.predict(parameters, x, b, shared_tape);
@@ -191,10 +191,12 @@ TEST_CASE("A prediction draws its fractions from the stream it is given", "[nn][
     CHECK(z.fractions(5, 2) == z.fractions(0, 2));
     // Shared or not, the same fraction gives the same value.
     std::vector<double> const taus = numbers_of<double>(z.fractions);
-    auto const expected = numbers_of<double>(own.forward(parameters, x, {taus.data(), 6, 3}, other_tape));
+    auto const expected = numbers_of<double>(own.predict(parameters, x, {taus.data(), 6, 3}, other_tape).values);
     CHECK(numbers_of<double>(z.values) == expected);
     // A single row of fractions is shared too.
-    CHECK(numbers_of<double>(own.forward(parameters, x, {taus.data(), 1, 3}, other_tape)) == expected);
+    auto const shared_by_all = own.predict(parameters, x, {taus.data(), 1, 3}, other_tape);
+    CHECK(numbers_of<double>(shared_by_all.values) == expected);
+    CHECK(numbers_of<double>(shared_by_all.fractions) == numbers_of<double>({taus.data(), 6, 3, 0, 1}));
 }
 
 TEST_CASE("The implicit quantile network names its tensors and refuses what does not fit", "[nn][implicit_quantile]") {
@@ -221,13 +223,13 @@ TEST_CASE("The implicit quantile network names its tensors and refuses what does
     auto tape = net.make_tape(2);
     std::vector<float> parameters(31), memory(40);
     auto const rows = [&](std::size_t n, std::size_t m) { return matrix_view<float>(memory.data(), n, m); };
-    CHECK_THROWS_WITH(net.forward(parameters, rows(3, 2), rows(3, 3), tape),
+    CHECK_THROWS_WITH(net.predict(parameters, rows(3, 2), rows(3, 3), tape),
                       "implicit_quantile_network: 3 states given, but the tape was made for 2");
-    CHECK_THROWS_WITH(net.forward(parameters, rows(2, 2), rows(2, 4), tape),
-                      "implicit_quantile_network::forward: the fractions are 2 x 4, but must be 2 x 3 or 1 x 3");
-    CHECK_THROWS_WITH(net.forward(parameters, rows(2, 3), rows(2, 3), tape),
-                      "implicit_quantile_network::forward: the feature matrix is 2 x 3, but must be 2 x 2");
-    net.forward(parameters, rows(2, 2), rows(2, 3), tape);
+    CHECK_THROWS_WITH(net.predict(parameters, rows(2, 2), rows(2, 4), tape),
+                      "implicit_quantile_network::predict: the fractions are 2 x 4, but must be 2 x 3 or 1 x 3");
+    CHECK_THROWS_WITH(net.predict(parameters, rows(2, 3), rows(2, 3), tape),
+                      "implicit_quantile_network::predict: the feature matrix is 2 x 3, but must be 2 x 2");
+    (void)net.predict(parameters, rows(2, 2), rows(2, 3), tape);
     CHECK_THROWS_WITH(net.backward(parameters, rows(1, 2), tape, rows(1, 3), parameters, {}),
                       "implicit_quantile_network::backward: 1 states given, but the last forward pass had 2");
     CHECK_THROWS_WITH(net.backward(parameters, rows(2, 2), tape, rows(2, 2), parameters, {}),

@@ -131,7 +131,8 @@ public:
         return t;
     }
 
-    /// Draws fractions uniform on [0, 1), N for each state or, if shared, N in all, row by row; and gives their values.
+    /// Draws fractions uniform on [0, 1), N for each state or, if shared, N in all, row by row: features [B, F] → the values
+    /// and fractions of their quantiles, [B, N] both, valid until the tape's next use.
     [[nodiscard]] quantile_outputs<scalar const> predict(std::span<scalar const> parameters,
                                                          matrix_view<scalar const> features, random_stream& random,
                                                          tape& t) const {
@@ -144,21 +145,21 @@ public:
         return {values(t), fractions(t)};
     }
 
-    /// features [B, F] and fractions [B, N], or shared by all states (one row, or row stride 0) → values [B, N], valid
-    /// until the tape's next use.
-    matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> features,
-                                      matrix_view<scalar const> fractions_of_states, tape& t) const {
+    /// The same for fractions of the caller's choice, [B, N], or shared by all states: one row, or row stride 0.
+    [[nodiscard]] quantile_outputs<scalar const> predict(std::span<scalar const> parameters,
+                                                         matrix_view<scalar const> features,
+                                                         matrix_view<scalar const> fractions_of_states, tape& t) const {
         std::size_t const rows = features.rows();
         require_rows(rows, t);
         t.shared = rows > 1 && (fractions_of_states.rows() == 1 || fractions_of_states.row_stride() == 0);
         require(fractions_of_states.cols() == outputs() && (t.shared || fractions_of_states.rows() == rows),
-                "implicit_quantile_network::forward: the fractions are {} x {}, but must be {} x {} or 1 x {}",
+                "implicit_quantile_network::predict: the fractions are {} x {}, but must be {} x {} or 1 x {}",
                 fractions_of_states.rows(), fractions_of_states.cols(), rows, outputs(), outputs());
         for (std::size_t i = 0; i < (t.shared ? 1 : rows); ++i)
             for (std::size_t j = 0; j < outputs(); ++j)
                 t.fractions[i * outputs() + j] = fractions_of_states(i, j);
         run_forward(parameters, features, t);
-        return values(t);
+        return {values(t), fractions(t)};
     }
 
     /// The values of a prediction, [B, N].
@@ -167,7 +168,7 @@ public:
         return prediction.values;
     }
 
-    /// After forward or predict with the same parameters, features and tape: from the gradient of the values [B, N] to that
+    /// After predict with the same parameters, features and tape: from the gradient of the values [B, N] to that
     /// of the parameters (overwritten) and of the features [B, F] (overwritten unless the view is empty).
     void backward(std::span<scalar const> parameters, matrix_view<scalar const> features, tape& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
@@ -248,8 +249,8 @@ private:
     }
 
     void run_forward(std::span<scalar const> parameters, matrix_view<scalar const> features, tape& t) const {
-        require_parameters(parameters.size(), "implicit_quantile_network::forward");
-        require_shape(features, features.rows(), inputs(), "the feature matrix", "implicit_quantile_network::forward");
+        require_parameters(parameters.size(), "implicit_quantile_network::predict");
+        require_shape(features, features.rows(), inputs(), "the feature matrix", "implicit_quantile_network::predict");
         t.rows = features.rows();
         if (t.shared && t.rows > 0)
             embed(parameters, {t.fractions.data(), outputs()}, t,
