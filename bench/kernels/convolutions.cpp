@@ -81,18 +81,19 @@ void add_passes(std::string const& name, Module const& module, double operations
 
 /// Images of size × size pixels.
 template <class Input>
-double add_convolution(std::string const& name, std::size_t size, std::size_t channels, std::size_t filters,
+double add_convolution(std::string const& name, std::size_t size, std::size_t channels,
                        nn::conv2d_options const& options) {
     constexpr bool bytes = std::is_same_v<Input, std::uint8_t>;
-    nn::conv2d<backend, Input> const layer({size, size, channels}, filters, options);
+    nn::conv2d<backend, Input> const layer({size, size, channels}, options);
     std::size_t const window = options.kernel * options.kernel * channels;
     double const operations = 2.0 * static_cast<double>(layer.outputs() * window);
     add_passes(name, layer, operations, (bytes ? 1.0 : 2.0) * operations, [=](auto const&, bool backward) {
-        return naive::convolution(images, channels, size, filters, options.kernel, options.stride, !bytes, backward);
+        return naive::convolution(images, channels, size, options.filters, options.kernel, options.stride, !bytes,
+                                  backward);
     });
 #if defined(GMAC_BENCH_ONEDNN)
     add<float>("atari/" + name + "/onednn_forward", [=] {
-        return std::pair(onednn::convolution(images, channels, size, filters, options.kernel, options.stride),
+        return std::pair(onednn::convolution(images, channels, size, options.filters, options.kernel, options.stride),
                          work{images, operations});
     });
 #endif
@@ -102,11 +103,13 @@ double add_convolution(std::string const& name, std::size_t size, std::size_t ch
 } // namespace
 
 void register_convolutions() {
-    double const first =
-        add_convolution<std::uint8_t>("conv1", 84, 4, 32,
-                                      {.kernel = 8, .stride = 4, .layout = nn::image_layout::channels_first});
-    double const rest = add_convolution<float>("conv2", 20, 32, 64, {.kernel = 4, .stride = 2}) +
-                        add_convolution<float>("conv3", 9, 64, 32, {.kernel = 3, .stride = 1});
+    double const first = add_convolution<std::uint8_t>("conv1", 84, 4,
+                                                       {.filters = 32,
+                                                        .kernel = 8,
+                                                        .stride = 4,
+                                                        .layout = nn::image_layout::channels_first});
+    double const rest = add_convolution<float>("conv2", 20, 32, {.filters = 64, .kernel = 4, .stride = 2}) +
+                        add_convolution<float>("conv3", 9, 64, {.filters = 32, .kernel = 3, .stride = 1});
     double const linear = 2.0 * 32 * 7 * 7 * 512;
     add_passes("fully_connected", nn::linear<backend>(32 * 7 * 7, 512, {.function = nn::activation::relu}), linear,
                2.0 * linear,

@@ -37,7 +37,7 @@ using byte_ppo = gmac::agents::ppo<gmac::actors::categorical, backend, trunk>;
 
 /// Filters of single pixels, over all frames of the state.
 trunk trunk_for(std::size_t frames, std::size_t filters) {
-    return trunk({{1, 5, frames}, filters, {.kernel = 1, .layout = gmac::nn::image_layout::channels_first}},
+    return trunk({{1, 5, frames}, {.filters = filters, .kernel = 1, .layout = gmac::nn::image_layout::channels_first}},
                  {5 * filters, 8, {.function = gmac::nn::activation::relu}});
 }
 

@@ -38,9 +38,10 @@ std::vector<float> exchanged(std::vector<float> const& from, std::size_t n, std:
 }
 
 template <class Backend>
-void check(gmac::nn::image_shape input, std::size_t filters, gmac::nn::conv2d_options const& options) {
+void check(gmac::nn::image_shape input, gmac::nn::conv2d_options const& options) {
     constexpr std::size_t images = 4;
-    gmac::nn::conv2d<Backend> const layer(input, filters, options);
+    gmac::nn::conv2d<Backend> const layer(input, options);
+    std::size_t const filters = options.filters;
     std::size_t const window = options.kernel * options.kernel * input.channels;
     std::size_t const pixels = layer.output_shape().pixels();
     gmac::random_stream random(1);
@@ -88,8 +89,8 @@ void check(gmac::nn::image_shape input, std::size_t filters, gmac::nn::conv2d_op
 TEMPLATE_TEST_CASE("Convolutions agree with libtorch's to rounding", "[convolution]", gmac::backends::simd<float>,
                    gmac::backends::eigen<float>) {
     using gmac::nn::image_layout;
-    check<TestType>({84, 84, 4}, 32, {.kernel = 8, .stride = 4, .layout = image_layout::channels_first});
-    check<TestType>({20, 20, 32}, 64, {.kernel = 4, .stride = 2});
-    check<TestType>({9, 9, 64}, 32, {.kernel = 3, .stride = 1});
-    check<TestType>({11, 6, 5}, 9, {.kernel = 3, .stride = 2});
+    check<TestType>({84, 84, 4}, {.filters = 32, .kernel = 8, .stride = 4, .layout = image_layout::channels_first});
+    check<TestType>({20, 20, 32}, {.filters = 64, .kernel = 4, .stride = 2});
+    check<TestType>({9, 9, 64}, {.filters = 32, .kernel = 3, .stride = 1});
+    check<TestType>({11, 6, 5}, {.filters = 9, .kernel = 3, .stride = 2});
 }

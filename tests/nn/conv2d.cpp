@@ -38,19 +38,20 @@ using nn::image_layout;
 
 struct problem {
     nn::image_shape input;
-    std::size_t filters;
     nn::conv2d_options options;
 };
 
 /// Whole registers and parts of them, windows that overlap, touch and leave pixels out, images that they do not divide.
 std::vector<problem> const problems{
-    {{5, 7, 3}, 2, {.kernel = 3, .stride = 2, .function = act::tanh}},
-    {{9, 6, 4}, 16, {.kernel = 4, .stride = 2, .function = act::relu, .layout = image_layout::channels_first}},
-    {{9, 9, 32}, 5, {.kernel = 3, .stride = 1, .function = act::none}},
-    {{8, 8, 1}, 33, {.kernel = 2, .stride = 3, .function = act::relu, .layout = image_layout::channels_first}},
-    {{4, 4, 17}, 20, {.kernel = 4, .stride = 1, .function = act::tanh}},
-    {{3, 11, 16}, 40, {.kernel = 1, .stride = 1, .function = act::relu}},
-    {{20, 20, 8}, 12, {.kernel = 8, .stride = 4, .function = act::relu}},
+    {{5, 7, 3}, {.filters = 2, .kernel = 3, .stride = 2, .function = act::tanh}},
+    {{9, 6, 4},
+     {.filters = 16, .kernel = 4, .stride = 2, .function = act::relu, .layout = image_layout::channels_first}},
+    {{9, 9, 32}, {.filters = 5, .kernel = 3, .stride = 1, .function = act::none}},
+    {{8, 8, 1},
+     {.filters = 33, .kernel = 2, .stride = 3, .function = act::relu, .layout = image_layout::channels_first}},
+    {{4, 4, 17}, {.filters = 20, .kernel = 4, .stride = 1, .function = act::tanh}},
+    {{3, 11, 16}, {.filters = 40, .kernel = 1, .stride = 1, .function = act::relu}},
+    {{20, 20, 8}, {.filters = 12, .kernel = 8, .stride = 4, .function = act::relu}},
 };
 
 /// A convolution in double as a textbook has it, forward and backward, with images [channels, height, width].
@@ -68,16 +69,16 @@ struct textbook {
     textbook(problem const& of, std::vector<double> const& w, std::vector<double> const& x,
              std::vector<double> const& output_gradient)
         : p(of), parameter_gradient(w.size()), input_gradient(x.size()) {
-        std::size_t const k = p.options.kernel, s = p.options.stride;
-        out = {(p.input.height - k) / s + 1, (p.input.width - k) / s + 1, p.filters};
-        std::size_t const bias = k * k * p.input.channels * p.filters;
+        std::size_t const k = p.options.kernel, s = p.options.stride, filters = p.options.filters;
+        out = {(p.input.height - k) / s + 1, (p.input.width - k) / s + 1, filters};
+        std::size_t const bias = k * k * p.input.channels * filters;
         for (std::size_t i = 0; i < out.size(); ++i) {
-            std::size_t const o = i % p.filters, column = i / p.filters % out.width, row = i / p.filters / out.width;
+            std::size_t const o = i % filters, column = i / filters % out.width, row = i / filters / out.width;
             auto const each = [&](auto visit) {
                 for (std::size_t y = 0; y < k; ++y)
                     for (std::size_t z = 0; z < k; ++z)
                         for (std::size_t c = 0; c < p.input.channels; ++c)
-                            visit(((y * k + z) * p.input.channels + c) * p.filters + o,
+                            visit(((y * k + z) * p.input.channels + c) * filters + o,
                                   in_place(row * s + y, column * s + z, c));
             };
             double sum = w[bias + o];
@@ -123,8 +124,8 @@ void check(problem const& p, layout l) {
     using T = typename Backend::scalar;
     constexpr bool bytes = std::same_as<Input, std::uint8_t>;
     constexpr std::size_t rows = 3;
-    CAPTURE(p.input.height, p.input.width, p.input.channels, p.filters, p.options.kernel, p.options.stride);
-    nn::conv2d<Backend, Input> const layer(p.input, p.filters, p.options);
+    CAPTURE(p.input.height, p.input.width, p.input.channels, p.options.filters, p.options.kernel, p.options.stride);
+    nn::conv2d<Backend, Input> const layer(p.input, p.options);
     random_stream random(5);
     std::vector<T> const w = random_numbers<T>(layer.parameter_count(), random, T(0.3));
     strided_matrix<T> numbers(rows, layer.inputs(), l), output_gradient(rows, layer.outputs(), l),
@@ -178,16 +179,17 @@ TEMPLATE_TEST_CASE("Convolutions of bytes are those of the bytes over 255", "[nn
     for (problem const& p : problems)
         check<TestType, std::uint8_t>(p, layout::row_major);
     // Four frames whose pixels are not a multiple of sixteen, and fewer than that.
-    check<TestType, std::uint8_t>({{9, 9, 4}, 3, {.kernel = 2, .layout = image_layout::channels_first}},
+    check<TestType, std::uint8_t>({{9, 9, 4}, {.filters = 3, .kernel = 2, .layout = image_layout::channels_first}},
                                   layout::row_major);
-    check<TestType, std::uint8_t>({{3, 5, 4}, 3, {.kernel = 2, .layout = image_layout::channels_first}},
+    check<TestType, std::uint8_t>({{3, 5, 4}, {.filters = 3, .kernel = 2, .layout = image_layout::channels_first}},
                                   layout::row_major);
 }
 
 TEST_CASE("Gradients of two convolutions and a linear layer against finite differences", "[nn][convolution]") {
     using B = direct_double;
-    nn::sequential const net(nn::conv2d<B>({11, 10, 3}, 5, {.kernel = 3, .stride = 2, .function = act::tanh}),
-                             nn::conv2d<B>({5, 4, 5}, 18, {.kernel = 2, .function = act::tanh}),
+    nn::sequential const net(nn::conv2d<B>({11, 10, 3},
+                                           {.filters = 5, .kernel = 3, .stride = 2, .function = act::tanh}),
+                             nn::conv2d<B>({5, 4, 5}, {.filters = 18, .kernel = 2, .function = act::tanh}),
                              nn::linear<B>(4 * 3 * 18, 2));
     random_stream random(3);
     constexpr std::size_t rows = 2;
@@ -246,17 +248,16 @@ TEST_CASE("The Atari trunk is the paper's network", "[nn][convolution]") {
     std::vector<double> x;
     for (std::uint8_t const pixel : screens)
         x.push_back(pixel / 255.0);
-    std::vector<problem> const layers{{{84, 84, 4},
-                                       32,
-                                       {.kernel = 8, .stride = 4, .layout = image_layout::channels_first}},
-                                      {{20, 20, 32}, 64, {.kernel = 4, .stride = 2}},
-                                      {{9, 9, 64}, 32, {.kernel = 3, .stride = 1}}};
+    std::vector<problem> const
+        layers{{{84, 84, 4}, {.filters = 32, .kernel = 8, .stride = 4, .layout = image_layout::channels_first}},
+               {{20, 20, 32}, {.filters = 64, .kernel = 4, .stride = 2}},
+               {{9, 9, 64}, {.filters = 32, .kernel = 3, .stride = 1}}};
     auto at = w.begin();
     for (problem const& p : layers) {
-        auto const end =
-            at + static_cast<std::ptrdiff_t>((p.options.kernel * p.options.kernel * p.input.channels + 1) * p.filters);
+        auto const end = at + static_cast<std::ptrdiff_t>((p.options.kernel * p.options.kernel * p.input.channels + 1) *
+                                                          p.options.filters);
         std::size_t const outputs =
-            nn::convolution_shape{p.input, p.filters, p.options.kernel, p.options.stride}.output().size();
+            nn::convolution_shape{p.input, p.options.filters, p.options.kernel, p.options.stride}.output().size();
         x = textbook(p, std::vector<double>(at, end), x, std::vector<double>(outputs)).output;
         at = end;
     }
@@ -300,14 +301,16 @@ TEST_CASE("A screen alone gives bit for bit what it gives in a batch", "[nn][con
 
 TEST_CASE("Convolutions refuse what does not fit", "[nn][convolution]") {
     using layer = nn::conv2d<direct_double, std::uint8_t>;
-    CHECK_THROWS_WITH(layer({4, 4, 0}, 2),
+    CHECK_THROWS_WITH(layer({4, 4, 0}, {.filters = 2}),
                       "conv2d: 4 x 4 x 0 images, 2 filters, kernel 3, stride 1, but all sizes must "
                       "be positive");
-    CHECK_THROWS_WITH(layer({4, 3, 1}, 2, {.kernel = 4}),
+    CHECK_THROWS_WITH(layer({4, 4, 1}, {.kernel = 2}),
+                      "conv2d: 4 x 4 x 1 images, 0 filters, kernel 2, stride 1, but all sizes must be positive");
+    CHECK_THROWS_WITH(layer({4, 3, 1}, {.filters = 2, .kernel = 4}),
                       "conv2d: kernel is 4, but must fit into images of 4 x 3 pixels");
-    CHECK_THROWS_WITH(layer({4, 4, 1}, 2, {.gain = std::numeric_limits<double>::infinity()}),
+    CHECK_THROWS_WITH(layer({4, 4, 1}, {.filters = 2, .gain = std::numeric_limits<double>::infinity()}),
                       "conv2d: gain is inf, but must be finite");
-    layer const net({4, 4, 1}, 2);
+    layer const net({4, 4, 1}, {.filters = 2});
     auto tape = net.make_tape(1);
     std::vector<double> w(net.parameter_count()), memory(40);
     std::vector<std::uint8_t> const bytes(40);

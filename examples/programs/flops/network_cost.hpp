@@ -57,7 +57,7 @@ using counting_backend = plain_backend<counted<double>>;
     auto const parameters = counting(network.parameter_count(), 0.01, counts), input = counting(features, 1.0, counts),
                fractions = counting(options.samples, 0.5, counts);
     auto tape = network.make_tape(1);
-    network.forward(parameters, {input.data(), 1, features}, {fractions.data(), 1, options.samples}, tape);
+    (void)network.predict(parameters, {input.data(), 1, features}, {fractions.data(), 1, options.samples}, tape);
     network_cost result = cost_of(network.parameter_count(), counts);
     std::uint64_t const element_wise = options.samples * features;
     result.products -= element_wise;
@@ -80,7 +80,7 @@ using counting_backend = plain_backend<counted<double>>;
     network_cost sum;
     nn::image_shape image{84, 84, 4};
     for (auto const [kernel, stride, filters] : {std::array<std::size_t, 3>{8, 4, 32}, {4, 2, 64}, {3, 1, 32}}) {
-        nn::conv2d<counting_backend> const layer(image, filters, {.kernel = kernel, .stride = stride});
+        nn::conv2d<counting_backend> const layer(image, {.filters = filters, .kernel = kernel, .stride = stride});
         sum = sum + convolution_cost(layer);
         image = layer.output_shape();
     }

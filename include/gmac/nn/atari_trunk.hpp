@@ -30,13 +30,13 @@ public:
 
     /// Throws gmac::error if a size is zero.
     explicit atari_trunk(atari_trunk_options options = {})
-        : base(conv2d<Backend, std::uint8_t>({screen, screen, options.frames}, 32,
-                                             {.kernel = 8,
-                                              .stride = 4,
-                                              .layout = image_layout::channels_first,
-                                              .gain = options.gain}),
-               conv2d<Backend>({20, 20, 32}, 64, {.kernel = 4, .stride = 2, .gain = options.gain}),
-               conv2d<Backend>({9, 9, 64}, 32, {.kernel = 3, .stride = 1, .gain = options.gain}),
+        : base(conv2d<Backend, std::uint8_t>({screen, screen, options.frames}, {.filters = 32,
+                                                                                .kernel = 8,
+                                                                                .stride = 4,
+                                                                                .layout = image_layout::channels_first,
+                                                                                .gain = options.gain}),
+               conv2d<Backend>({20, 20, 32}, {.filters = 64, .kernel = 4, .stride = 2, .gain = options.gain}),
+               conv2d<Backend>({9, 9, 64}, {.filters = 32, .kernel = 3, .stride = 1, .gain = options.gain}),
                linear<Backend>(7 * 7 * 32, options.units, {.function = activation::relu, .gain = options.gain})) {}
 };
 

@@ -24,7 +24,8 @@ namespace gmac::nn {
 enum class image_layout { channels_last, channels_first };
 
 struct conv2d_options {
-    std::size_t kernel = 3; ///< height and width of the window
+    std::size_t filters = 0; ///< channels of the output; to be given
+    std::size_t kernel = 3;  ///< height and width of the window
     std::size_t stride = 1;
     activation function = activation::relu;            ///< applied to the output
     image_layout layout = image_layout::channels_last; ///< of the input; the output's channels come last
@@ -63,11 +64,11 @@ public:
     };
 
     /// Throws gmac::error if a size is zero, the window is larger than the image, or the gain is not finite.
-    conv2d(image_shape input, std::size_t filters, conv2d_options options = {})
-        : shape_{input, filters, options.kernel, options.stride}, options_(options) {
-        require(input.size() > 0 && filters > 0 && options.kernel > 0 && options.stride > 0,
+    conv2d(image_shape input, conv2d_options options)
+        : shape_{input, options.filters, options.kernel, options.stride}, options_(options) {
+        require(input.size() > 0 && options.filters > 0 && options.kernel > 0 && options.stride > 0,
                 "conv2d: {} x {} x {} images, {} filters, kernel {}, stride {}, but all sizes must be positive",
-                input.height, input.width, input.channels, filters, options.kernel, options.stride);
+                input.height, input.width, input.channels, options.filters, options.kernel, options.stride);
         require(options.kernel <= input.height && options.kernel <= input.width,
                 "conv2d: kernel is {}, but must fit into images of {} x {} pixels", options.kernel, input.height,
                 input.width);
