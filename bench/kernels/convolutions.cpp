@@ -6,7 +6,7 @@
 
 #include <gmac/backends/simd.hpp>
 #include <gmac/core/buffer.hpp>
-#include <gmac/nn/atari_trunk.hpp>
+#include <gmac/nn/image_trunk.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -114,7 +114,7 @@ void register_convolutions() {
     add_passes("fully_connected", nn::linear<backend>(32 * 7 * 7, 512, {.function = nn::activation::relu}), linear,
                2.0 * linear,
                [](auto const&, bool backward) { return naive::fully_connected(images, 32 * 7 * 7, 512, backward); });
-    add_passes("trunk", nn::atari_trunk<backend>(), first + rest + linear, first + 2.0 * (rest + linear),
+    add_passes("trunk", nn::image_trunk<backend>(), first + rest + linear, first + 2.0 * (rest + linear),
                [](auto const& network, bool backward) {
                    if constexpr (std::remove_cvref_t<decltype(network)>::bytes)
                        return naive::atari_trunk(network.input.data(), images, backward);

@@ -4,7 +4,8 @@
 #include "support/catch.hpp"
 
 #include "../../examples/programs/train/atari_densities.hpp"
-#include "../../examples/programs/train/atari_experiment.hpp"
+#include "../../examples/programs/train/atari_games.hpp"
+#include "../../examples/programs/train/image_experiment.hpp"
 #include "deploy/trained.hpp"
 #include "scripted.hpp"
 
@@ -44,9 +45,9 @@ settings small_run(std::string const& method) {
     return run;
 }
 
-std::unique_ptr<atari_experiment> make(settings const& run, gmac::executor& tasks) {
+std::unique_ptr<image_experiment> make(settings const& run, gmac::executor& tasks) {
     auto const emulator = [](gmac::examples::ale::preprocessing const&) { return scripted::three_lives(); };
-    return std::make_unique<atari_experiment>(run, tasks, games_of(emulator, tasks));
+    return std::make_unique<image_experiment>(run, tasks, games_of(emulator, preprocessing_of(run), tasks));
 }
 
 gmac::snapshot state_of(experiment& one) {
@@ -126,7 +127,7 @@ TEST_CASE("Atari: the policy file of a run acts as its agent, bit for bit") {
         scratch_folder folder;
         experiment->save_policy(folder.path / "policy.safetensors");
         using backend = gmac::backends::simd<float>;
-        using policy_type = gmac::deployed_policy<backend, gmac::nn::atari_trunk<backend>>;
+        using policy_type = gmac::deployed_policy<backend, gmac::nn::image_trunk<backend>>;
         auto policy = std::get<policy_type>(gmac::load_any_policy(folder.path / "policy.safetensors"));
 
         auto const whole = state_of(*experiment);
@@ -165,11 +166,10 @@ TEST_CASE("Atari: the settings of a run change single things of its preprocessin
 TEST_CASE("Atari: what has no place is refused") {
     gmac::tbb_executor tasks(1);
     auto run = small_run("dirac_energy");
-    CHECK_THROWS_WITH(make(run, tasks),
-                      says("unknown algorithm for Atari games \"dirac_energy\"; known are gmac, ppo"));
+    CHECK_THROWS_WITH(make(run, tasks), says("unknown algorithm for images \"dirac_energy\"; known are gmac, ppo"));
     run = small_run("gmac");
-    run.agent.hidden = {16, 16};
-    CHECK_THROWS_WITH(make(run, tasks), says("--hidden has 2 widths"));
+    run.trunk = "conv:8x85x1";
+    CHECK_THROWS_WITH(make(run, tasks), says("kernel is 85, but must fit into images of 84 x 84 pixels"));
 }
 
 TEST_CASE("Atari: value densities of one state by several runs, at the moments that were kept") {

@@ -188,13 +188,13 @@ TEST_CASE("A description that makes no sense is refused", "[deploy]") {
           "the description of the policy has no /trunk/kind");
     CHECK(message_with("/trunk/kind", 7) == "/trunk/kind is not a string");
     CHECK(message_with("/trunk/widths", {2, 0, 3}) ==
-          "the widths of the trunk are [2,0,3], but must be at least two positive numbers");
+          "/trunk/widths is [2,0,3], but must be at least 2 positive whole numbers");
     CHECK(message_with("/trunk/widths", {2, -4, 3}) ==
-          "the widths of the trunk are [2,-4,3], but must be at least two positive numbers");
+          "/trunk/widths is [2,-4,3], but must be at least 2 positive whole numbers");
     CHECK(message_with("/trunk/widths", {2}) ==
-          "the widths of the trunk are [2], but must be at least two positive numbers");
+          "/trunk/widths is [2], but must be at least 2 positive whole numbers");
     CHECK(message_with("/trunk/widths", {2, 1'000'000'000'000, 3}) ==
-          "a trunk of the widths [2,1000000000000,3] has more numbers than the file");
+          "the trunk has more numbers than the file");
     CHECK(message_with("/trunk/widths", {2, 5, 3}).find("trunk.0.weight is F32 [2, 4] but must be F32 [2, 5]") !=
           std::string::npos);
     CHECK(message_with("/trunk/widths", {2, 4, 3, 1}).find("missing: trunk.2.weight") != std::string::npos);

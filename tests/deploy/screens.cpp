@@ -5,7 +5,7 @@
 #include "samples/says.hpp"
 #include "support/catch.hpp"
 
-#include <gmac/nn/atari_trunk.hpp>
+#include <gmac/nn/image_trunk.hpp>
 
 #include <fmt/ranges.h>
 
@@ -18,12 +18,12 @@ using namespace gmac::test;
 namespace {
 
 using backend = backends::simd<float>;
-using trunk_type = nn::atari_trunk<backend>;
+using trunk_type = nn::image_trunk<backend>;
 using screens_policy = deployed_policy<backend, trunk_type>;
 
 /// Random weights, on a stack of two frames.
 screens_policy some_policy() {
-    trunk_type const trunk({.frames = 2, .units = 8});
+    trunk_type const trunk({.input = {84, 84, 2}, .hidden = {8}});
     screens_policy policy(trunk, {actors::categorical{}, discrete{4}});
     random_stream random(1);
     trunk.initialize(policy.parameters().first(trunk.parameter_count()), random);
@@ -83,7 +83,7 @@ TEST_CASE("A file of Atari games that makes no sense is refused", "[deploy]") {
     scratch_folder folder;
     auto const file = folder.path / "policy.safetensors";
     save_policy(file, some_policy());
-    CHECK_THROWS_WITH(load_policy(file), says("it plays Atari games: read it by load_any_policy"));
+    CHECK_THROWS_WITH(load_policy(file), says("it sees images: read it by load_any_policy"));
     auto const with = [&](char const* place, nlohmann::json const& value) {
         checkpoint contents = read_checkpoint(file);
         auto json = nlohmann::json::parse(contents.metadata.at("policy"));
@@ -93,11 +93,22 @@ TEST_CASE("A file of Atari games that makes no sense is refused", "[deploy]") {
         write_checkpoint(changed, contents);
         return changed;
     };
-    CHECK_THROWS_WITH(load_any_policy(with("/trunk/frames", 0)), says("the trunk has 0 frames and 8 units"));
-    CHECK_THROWS_WITH(load_any_policy(with("/trunk/units", -8)), says("the trunk has 2 frames and -8 units"));
-    CHECK_THROWS_WITH(load_any_policy(with("/trunk/units", 1'000'000'000'000)), says("no more weights than the file"));
-    CHECK_THROWS_WITH(load_any_policy(with("/trunk/frames", "two")), says("the trunk has \"two\" frames"));
-    CHECK_THROWS_WITH(load_any_policy(with("/trunk/frames", 3)), says("but must be F32"));
+    auto const refuses = [&](char const* place, nlohmann::json const& value, char const* sentence) {
+        CHECK_THROWS_WITH(load_any_policy(with(place, value)), says(sentence));
+    };
+    refuses("/trunk/input", {84, 84, 0}, "/trunk/input is [84,84,0], but must be 3 positive whole numbers");
+    refuses("/trunk/input", {84, 84}, "/trunk/input is [84,84], but must be 3 positive whole numbers");
+    refuses("/trunk/input", {84, 84, 1}, "but must be F32");
+    refuses("/trunk/input", {84, 84, 3}, "the trunk has more numbers than the file");
+    refuses("/trunk/input", {7, 84, 2},
+            "the trunk cannot be made: conv2d: kernel is 8, but must fit into images of 7 x 84 pixels");
+    refuses("/trunk/hidden", {-8}, "/trunk/hidden is [-8], but must be at least 1 positive whole numbers");
+    refuses("/trunk/hidden", {1'000'000'000'000}, "the trunk has more numbers than the file");
+    refuses("/trunk/convolutions", "two", "/trunk/convolutions is \"two\", but must be a list");
+    refuses("/trunk/convolutions/1", {64, 4}, "/trunk/convolutions/1 is [64,4], but must be 3 positive whole numbers");
+    refuses("/trunk/convolutions/0", {1'000'000'000'000, 8, 4}, "the trunk has more numbers than the file");
+    refuses("/trunk/channels_first", 1, "/trunk/channels_first is not a boolean");
+    refuses("/trunk/byte_scale", "infinity", "byte_scale is inf, but must be finite");
     CHECK_THROWS_WITH(load_any_policy(with("/trunk/kind", "custom")), says("give it to load_policy, with its trunk"));
     CHECK_THROWS_WITH(load_any_policy(with("/observation_clip", 1.0)), says("observations are not floats"));
 }

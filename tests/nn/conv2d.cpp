@@ -4,11 +4,16 @@
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
 
-#include <gmac/nn/atari_trunk.hpp>
 #include <gmac/nn/conv2d.hpp>
+#include <gmac/nn/image_trunk.hpp>
 #include <gmac/nn/module.hpp>
+#include <gmac/nn/sequential.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +33,7 @@ static_assert(!std::same_as<nn::convolution_of<direct_float>, nn::im2col_convolu
 static_assert(std::same_as<nn::convolution_of<simd_double>, nn::im2col_convolution<simd_double>>);
 static_assert(nn::module<nn::conv2d<direct_double>, double>);
 static_assert(nn::module<nn::conv2d<direct_double, std::uint8_t>, double>);
-static_assert(nn::module<nn::atari_trunk<direct_float>, float>);
+static_assert(nn::module<nn::image_trunk<direct_float>, float>);
 
 // The first two have convolutions of their own, the others take the products of a backend.
 #define GMAC_TEST_CONVOLUTIONS direct_float, direct_double, simd_double, eigen_float
@@ -227,12 +232,12 @@ TEST_CASE("Gradients of two convolutions and a linear layer against finite diffe
 
 TEST_CASE("The Atari trunk is the paper's network", "[nn][convolution]") {
     using B = direct_double;
-    nn::atari_trunk<B> const trunk({.units = 256});
+    nn::image_trunk<B> const trunk({.hidden = {256}});
     CHECK(trunk.inputs() == std::size_t{4} * 84 * 84);
     CHECK(trunk.outputs() == 256);
     // Without biases 4·8²·32, 32·4²·64, 64·3²·32 and 1568·256 weights.
     CHECK(trunk.parameter_count() == 8192 + 32 + 32768 + 64 + 18432 + 32 + 401408 + 256);
-    CHECK(nn::atari_trunk<B>().outputs() == 512);
+    CHECK(nn::image_trunk<B>().outputs() == 512);
 
     random_stream random(1);
     std::vector<double> w(trunk.parameter_count());
@@ -267,10 +272,68 @@ TEST_CASE("The Atari trunk is the paper's network", "[nn][convolution]") {
     CHECK(largest_difference(row_of(y, 0), x) < 1e-12);
 }
 
+TEST_CASE("An image trunk is its layers one after the other, bit for bit", "[nn][convolution]") {
+    using B = direct_double;
+    nn::image_trunk<B> const trunk({.input = {10, 9, 3},
+                                    .layout = image_layout::channels_last,
+                                    .byte_scale = 0.5,
+                                    .convolutions = {{5, 3, 2}, {7, 2, 1}},
+                                    .hidden = {11, 6},
+                                    .gain = 0.75});
+    nn::sequential const
+        layers(nn::conv2d<B, std::uint8_t>({10, 9, 3}, {.filters = 5, .stride = 2, .byte_scale = 0.5, .gain = 0.75}),
+               nn::conv2d<B>({4, 4, 5}, {.filters = 7, .kernel = 2, .gain = 0.75}),
+               nn::linear<B>(3 * 3 * 7, 11, {.function = act::relu, .gain = 0.75}),
+               nn::linear<B>(11, 6, {.function = act::relu, .gain = 0.75}));
+    REQUIRE(trunk.parameter_count() == layers.parameter_count());
+    REQUIRE(trunk.inputs() == layers.inputs());
+    REQUIRE(trunk.outputs() == layers.outputs());
+    std::vector<double> w(trunk.parameter_count()), of_layers(w.size());
+    random_stream random(5), same(5);
+    trunk.initialize(w, random);
+    layers.initialize(of_layers, same);
+    CHECK(w == of_layers);
+    std::vector<std::string> names, names_of_layers;
+    trunk.describe([&](auto name, auto... place) {
+        names.push_back(fmt::format("{} {}", name, fmt::join(std::array{place...}, " ")));
+    });
+    layers.describe([&](auto name, auto... place) {
+        names_of_layers.push_back(fmt::format("{} {}", name, fmt::join(std::array{place...}, " ")));
+    });
+    CHECK(names == names_of_layers);
+
+    constexpr std::size_t rows = 3;
+    std::vector<std::uint8_t> images(rows * trunk.inputs());
+    for (auto& byte : images)
+        byte = static_cast<std::uint8_t>(random.below(4));
+    std::vector<double> const d = random_numbers<double>(rows * trunk.outputs(), random);
+    matrix_view<std::uint8_t const> const input(images.data(), rows, trunk.inputs());
+    matrix_view<double const> const delta(d.data(), rows, trunk.outputs());
+    auto tape = trunk.make_tape(rows);
+    auto other = layers.make_tape(rows);
+    auto const y = trunk.forward(w, input, tape), z = layers.forward(w, input, other);
+    for (std::size_t i = 0; i < rows; ++i)
+        CHECK(row_of(y, i) == row_of(z, i));
+    CHECK(std::any_of(y.data(), y.data() + y.cols(), [](double x) { return x > 0; }));
+    std::vector<double> gradient(w.size()), gradient_of_layers(w.size());
+    trunk.backward(w, input, tape, delta, gradient, {});
+    layers.backward(w, input, other, delta, gradient_of_layers, {});
+    CHECK(gradient == gradient_of_layers);
+
+    CHECK_THROWS_WITH(nn::image_trunk<B>({.convolutions = {}}),
+                      "image_trunk: there is no convolution, but must be at least one");
+    CHECK_THROWS_WITH(nn::image_trunk<B>({.hidden = {}}),
+                      "image_trunk: there is no fully connected layer, but must be at least one");
+    CHECK_THROWS_WITH(nn::image_trunk<B>({.input = {3, 3, 1}, .convolutions = {{2, 3, 1}, {2, 2, 1}}}),
+                      "conv2d: kernel is 2, but must fit into images of 1 x 1 pixels");
+    CHECK_THROWS_WITH(trunk.forward(w, {images.data(), 4, 200}, tape),
+                      "conv2d::forward: the input is 4 x 200, but must be 4 x 270");
+}
+
 TEMPLATE_TEST_CASE("Convolutions allocate nothing after the tape is made", "[nn][convolution][allocation]",
                    GMAC_TEST_CONVOLUTIONS) {
     using T = typename TestType::scalar;
-    nn::atari_trunk<TestType> const trunk({.units = 32});
+    nn::image_trunk<TestType> const trunk({.hidden = {32}});
     std::vector<T> w(trunk.parameter_count()), gradient(w.size());
     random_stream random(1);
     trunk.initialize(w, random);
@@ -286,7 +349,7 @@ TEMPLATE_TEST_CASE("Convolutions allocate nothing after the tape is made", "[nn]
 }
 
 TEST_CASE("A screen alone gives bit for bit what it gives in a batch", "[nn][convolution]") {
-    nn::atari_trunk<direct_float> const trunk;
+    nn::image_trunk<direct_float> const trunk;
     random_stream random(2);
     std::vector<float> w(trunk.parameter_count());
     trunk.initialize(w, random);

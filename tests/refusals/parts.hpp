@@ -5,7 +5,7 @@
 #include <gmac/agents.hpp>
 #include <gmac/backends/simd.hpp>
 #include <gmac/environment/environment.hpp>
-#include <gmac/nn/atari_trunk.hpp>
+#include <gmac/nn/image_trunk.hpp>
 #include <gmac/nn/mlp.hpp>
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct slow_backend : backend {
     static void affine() = delete;
 };
 using trunk_of_doubles = gmac::nn::mlp<gmac::backends::simd<double>>;
-using trunk_of_screens = gmac::nn::atari_trunk<backend>;
+using trunk_of_screens = gmac::nn::image_trunk<backend>;
 
 template <class Actor, class Backend = backend, class Trunk = gmac::default_trunk<Backend>>
 using agent = gmac::agents::gmac<Actor, Backend, Trunk>;

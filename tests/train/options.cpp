@@ -78,13 +78,40 @@ TEST_CASE("an octal look is no octal number, and the seed is the one that was me
     CHECK(nlohmann::json::parse(slurp(folder.path / "run" / "config.json"))["seed"] == 10);
 }
 
-TEST_CASE("options of Atari games do not go with another environment") {
-    for (std::string const option : {"--sticky 0.25", "--preprocessing paper", "--preprocessing machado2018",
-                                     "--full-action-set true", "--mode 1", "--difficulty 0", "--rom x", "--roms x"})
-        refused(option, fmt::format("{} is an option of Atari games and does not go with classic/cart_pole",
-                                    option.substr(0, option.find(' '))));
+TEST_CASE("options of games do not go with another environment") {
+    auto const refuses = [](std::string const& option, std::string const& games, std::string const& environment) {
+        auto const done = train(fmt::format("--env {} --frames 8 {}", environment, option));
+        INFO(done.text);
+        CHECK(done.status == 1);
+        CHECK(done.says(fmt::format("{} is an option of {} and does not go with {}", option.substr(0, option.find(' ')),
+                                    games, environment)));
+    };
+    for (std::string const option :
+         {"--preprocessing paper", "--preprocessing machado2018", "--mode 1", "--difficulty 0", "--rom x", "--roms x"})
+        for (std::string const environment : {"classic/cart_pole", "minatar/breakout"})
+            refuses(option, "Atari games", environment);
+    for (std::string const option : {"--sticky 0.25", "--full-action-set true", "--trunk conv:16x3x1"})
+        refuses(option, "Atari and MinAtar games", "classic/cart_pole");
+    refuses("--ramping true", "MinAtar games", "ale/breakout");
     refused("--sticky nan --preprocessing nonsense",
-            "is an option of Atari games and does not go with classic/cart_pole");
+            "is an option of Atari and MinAtar games and does not go with classic/cart_pole");
+}
+
+TEST_CASE("a trunk that is none is refused, by what is wrong with it") {
+    auto const refuses = [](std::string const& trunk, std::string const& sentence) {
+        auto const done = train(fmt::format("--env minatar/breakout --frames 8 --trunk '{}'", trunk));
+        INFO(done.text);
+        CHECK(done.status == 1);
+        CHECK(done.says(sentence));
+    };
+    refuses("128", "--trunk 128: there must be a convolution, like conv:16x3x1");
+    refuses("conv:16x3", "--trunk conv:16x3: \"conv:16x3\" must be conv:FILTERSxKERNELxSTRIDE, like conv:16x3x1");
+    refuses("128,conv:16x3x1", "convolutions come before the widths of the fully connected layers");
+    refuses("conv:16x3x0", "--trunk conv:16x3x0: sizes must be at least 1");
+    refuses("conv:16x3x1,", "--trunk conv:16x3x1, is \"\", but must be a whole number in decimal digits");
+    refuses("conv:16x3x-1", "but must be in [0, 18446744073709551615]");
+    refuses("conv:16x11x1", "--trunk: a window of 11 x 11 does not fit into an image of 10 x 10");
+    refuses("conv:16x3x1,1000000000000", "--hidden 1000000000000");
 }
 
 TEST_CASE("a stored run whose settings the command line would refuse is refused, and stays as it is") {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atari games by the Arcade Learning Environment.
-#include "atari_experiment.hpp"
+#include "atari_games.hpp"
 #include "environments.hpp"
+#include "image_experiment.hpp"
 
 #include "ale/arcade.hpp"
 
@@ -10,12 +11,12 @@
 
 namespace gmac::examples::train {
 
-std::unique_ptr<atari_experiment> make_arcade_experiment(settings const& settings, executor& tasks) {
+std::unique_ptr<image_experiment> make_arcade_experiment(settings const& settings, executor& tasks) {
     auto const emulator = [rom = find_game_rom(settings.environment, settings.rom, {}), mode = settings.mode,
                            difficulty = settings.difficulty](ale::preprocessing const& rules) {
         return ale::arcade(rom, {.full_action_set = rules.full_action_set, .mode = mode, .difficulty = difficulty});
     };
-    return std::make_unique<atari_experiment>(settings, tasks, games_of(emulator, tasks));
+    return std::make_unique<image_experiment>(settings, tasks, games_of(emulator, preprocessing_of(settings), tasks));
 }
 
 std::unique_ptr<experiment> make_atari_experiment(settings const& settings, executor& tasks) {

@@ -55,7 +55,7 @@ namespace fs = std::filesystem;
 } // namespace
 
 density_picture atari_densities(std::span<fs::path const> runs, std::size_t step, std::uint64_t seed,
-                                std::function<std::unique_ptr<atari_experiment>(settings const&)> const& make) {
+                                std::function<std::unique_ptr<image_experiment>(settings const&)> const& make) {
     density_picture picture;
     picture.side = ale::atari_side;
     std::vector<std::uint8_t> state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "atari_experiment.hpp"
+#include "image_experiment.hpp"
 #include "output/density_history.hpp"
 
 #include <cstddef>
@@ -18,6 +18,6 @@ namespace gmac::examples::train {
 /// run's latest agent plays. Throws gmac::error for a folder that is no such run.
 [[nodiscard]] density_picture atari_densities(
     std::span<std::filesystem::path const> runs, std::size_t step, std::uint64_t seed,
-    std::function<std::unique_ptr<atari_experiment>(settings const&)> const& make);
+    std::function<std::unique_ptr<image_experiment>(settings const&)> const& make);
 
 } // namespace gmac::examples::train

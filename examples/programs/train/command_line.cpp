@@ -56,8 +56,8 @@ void add_settings(CLI::App& app, settings& all, std::vector<CLI::Option*>& added
 
 /// Whatever its value is.
 void refuse_for(std::string const& environment, CLI::Option& option) {
-    std::string const sentence =
-        fmt::format("{} is an option of Atari games and does not go with {}", option.get_name(), environment);
+    std::string const sentence = fmt::format("{} is an option of {} and does not go with {}", option.get_name(),
+                                             option.get_group(), environment);
     option.check([sentence](std::string const&) -> std::string { fail("{}", sentence); }, "");
 }
 
@@ -111,23 +111,19 @@ request parse(int argc, char const* const* argv) {
         ->group("Run");
     add_option(app, "--evaluation-episodes", asked.evaluation_episodes,
                "played at the end with the most likely actions")
-        ->default_str(is_atari(asked.settings.environment) ? "0" : "20")
+        ->default_str(sees_images(asked.settings.environment) ? "0" : "20")
         ->group("Run");
     bool no_pictures = false;
     add_flag(app, "--no-pictures", no_pictures, "draws nothing at the end")->group("Run");
     std::string roms;
-    char const* const atari_group = "Atari games";
-    CLI::Option* const roms_option =
-        add_option(app, "--roms", roms, "folder of ROMs, among them that of the game, instead of --rom")
-            ->group(atari_group);
+    add_option(app, "--roms", roms, "folder of ROMs, among them that of the game, instead of --rom")
+        ->group("Atari games");
     std::vector<CLI::Option*> fields;
     add_settings(app, asked.settings, fields);
-    if (chosen.resume.empty() && !is_atari(asked.settings.environment)) {
-        refuse_for(asked.settings.environment, *roms_option);
-        for (CLI::Option* const field : fields)
-            if (field->get_group() == atari_group)
-                refuse_for(asked.settings.environment, *field);
-    }
+    if (chosen.resume.empty())
+        for (CLI::Option* const option : app.get_options())
+            if (!group_fits(option->get_group(), asked.settings.environment))
+                refuse_for(asked.settings.environment, *option);
     parse_options(app, argc, argv);
     asked.pictures = !no_pictures;
     if (asked.evaluation_episodes) // each in an environment of its own

@@ -35,6 +35,8 @@ std::unique_ptr<environment_batch> make_robots([[maybe_unused]] std::string cons
 std::unique_ptr<environment_batch> make_environments(std::string const& name, std::size_t count, std::uint64_t seed,
                                                      executor& tasks) {
     require_known("environment", name, environment_names());
+    require(!sees_images(name), "{} shows images, and this program looks at environments with real observations only",
+            name);
     if (name == "classic/cart_pole")
         return std::make_unique<vector_environment<classic::cart_pole>>(count, seed, &tasks);
     if (name == "classic/pendulum")

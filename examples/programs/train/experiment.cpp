@@ -4,6 +4,7 @@
 #include "environments.hpp"
 #include "episode.hpp"
 #include "run_memory.hpp"
+#include "trunk_text.hpp"
 
 #include <gmac/environment/normalized.hpp>
 
@@ -56,8 +57,14 @@ private:
 };
 
 [[nodiscard]] step_size step_of(settings const& settings) {
-    if (is_atari(settings.environment)) // four frames of 84 x 84 bytes, and what is left of them after the convolutions
-        return {.observation_bytes = 84.0 * 84.0, .inputs = 64.0 * 7.0 * 7.0, .actions = 1.0};
+    if (sees_images(settings.environment)) {
+        nn::image_trunk_options const trunk = trunk_of(settings);
+        // A stack's frames that a state has in common with the one before are stored once.
+        std::size_t const frames = is_atari(settings.environment) ? trunk.input.channels : 1;
+        return {.observation_bytes = static_cast<double>(trunk.input.size() / frames),
+                .inputs = static_cast<double>(features_of_convolutions(trunk)),
+                .actions = 1.0};
+    }
     serial_executor tasks;
     auto const one = make_environments(settings.environment, 1, settings.seed, tasks);
     auto const observation = static_cast<double>(one->observation_size());
@@ -69,11 +76,16 @@ private:
 } // namespace
 
 std::unique_ptr<experiment> make_experiment(settings const& settings, executor& tasks) {
-    auto const uses = memory_of(settings, step_of(settings));
+    auto sized = settings;
+    if (sees_images(settings.environment))
+        sized.agent.hidden = trunk_of(settings).hidden;
+    auto const uses = memory_of(sized, step_of(settings));
     require_memory(uses);
     try {
         if (is_atari(settings.environment))
             return make_atari_experiment(settings, tasks);
+        if (is_minatar(settings.environment))
+            return make_minatar_experiment(settings, tasks);
         return std::make_unique<real_experiment>(settings, tasks);
     } catch (std::bad_alloc const&) {
     } catch (std::length_error const&) { // of a container

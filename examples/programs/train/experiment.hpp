@@ -38,8 +38,9 @@ public:
 /// run takes more memory than there is.
 [[nodiscard]] std::unique_ptr<experiment> make_experiment(settings const& settings, executor& tasks);
 
-/// The same for an Atari game.
+/// The same for an Atari game, and for a game of MinAtar.
 [[nodiscard]] std::unique_ptr<experiment> make_atari_experiment(settings const& settings, executor& tasks);
+[[nodiscard]] std::unique_ptr<experiment> make_minatar_experiment(settings const& settings, executor& tasks);
 
 /// Six steps, evenly over an episode; fewer if it is shorter.
 [[nodiscard]] inline std::vector<std::size_t> panel_steps(std::size_t length) {

@@ -166,7 +166,7 @@ double session::seconds() const {
 
 std::size_t session::evaluation_episodes() const {
     // An Atari game may take half an hour of play, and the paper counts the last games of the training.
-    return asked_.evaluation_episodes.value_or(is_atari(asked_.settings.environment) ? 0 : 20);
+    return asked_.evaluation_episodes.value_or(sees_images(asked_.settings.environment) ? 0 : 20);
 }
 
 int session::run() {

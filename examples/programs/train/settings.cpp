@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings.hpp"
 
+#include "trunk_text.hpp"
+
 #include "ale/preprocessing.hpp"
 
 #include <gmac/core/error.hpp>
@@ -21,9 +23,12 @@ namespace gmac::examples::train {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> environments{"classic/cart_pole", "classic/pendulum",    "bullet/hopper",
-                                                       "bullet/walker2d",   "bullet/half_cheetah", "bullet/ant",
-                                                       "bullet/humanoid"};
+constexpr std::array<std::string_view, 12> environments{"classic/cart_pole",   "classic/pendulum",
+                                                        "bullet/hopper",       "bullet/walker2d",
+                                                        "bullet/half_cheetah", "bullet/ant",
+                                                        "bullet/humanoid",     "minatar/asterix",
+                                                        "minatar/breakout",    "minatar/freeway",
+                                                        "minatar/seaquest",    "minatar/space_invaders"};
 constexpr std::array<std::string_view, 3> presets{"hopper-fast", "half_cheetah-fast", "walker2d-fast"};
 
 settings cart_pole(std::string const& algorithm) {
@@ -103,6 +108,14 @@ settings atari() {
     return s;
 }
 
+/// The paper's for Atari games, with the network of MinAtar's authors.
+settings minatar() {
+    settings s = atari();
+    s.agent.hidden = {128};
+    s.frames = 5'000'000;
+    return s;
+}
+
 /// JSON has no infinity: a string stands for it.
 constexpr std::string_view infinity = "infinity";
 
@@ -158,6 +171,23 @@ std::string atari_game(std::string_view environment) {
     return std::string(environment.substr(4));
 }
 
+bool is_minatar(std::string_view environment) {
+    return environment.starts_with("minatar/");
+}
+std::string minatar_game(std::string_view environment) {
+    return std::string(environment.substr(8));
+}
+bool sees_images(std::string_view environment) {
+    return is_atari(environment) || is_minatar(environment);
+}
+bool group_fits(std::string_view group, std::string_view environment) {
+    if (group == "Atari and MinAtar games")
+        return sees_images(environment);
+    if (group == "Atari games")
+        return is_atari(environment);
+    return group != "MinAtar games" || is_minatar(environment);
+}
+
 std::span<std::string_view const> environment_names() {
     return environments;
 }
@@ -174,6 +204,7 @@ settings default_settings(std::string const& environment, std::string const& alg
     if (!is_atari(environment))
         require_known("environment", environment, environments);
     settings s = is_atari(environment)                ? atari()
+                 : is_minatar(environment)            ? minatar()
                  : environment == "classic/cart_pole" ? cart_pole(algorithm)
                  : environment == "classic/pendulum"  ? pendulum()
                                                       : bullet();
@@ -207,19 +238,17 @@ void validate(settings const& all) {
             "--atom-minimum is {} and --atom-maximum {}, but both must be finite and the minimum the lower one",
             all.atom_minimum, all.atom_maximum);
     validate(all.agent);
-    if (is_atari(all.environment)) {
+    if (is_atari(all.environment))
         static_cast<void>(ale::preprocessing_named(all.preprocessing));
-        require(!all.sticky || (*all.sticky >= 0.0 && *all.sticky <= 1.0), "--sticky is {}, but must be in [0, 1]",
-                all.sticky.value_or(0.0));
-    } else {
-        settings const unset;
-        require(all.rom == unset.rom && all.preprocessing == unset.preprocessing && all.sticky == unset.sticky &&
-                    all.full_action_set == unset.full_action_set && all.mode == unset.mode &&
-                    all.difficulty == unset.difficulty,
-                "--rom, --preprocessing, --sticky, --full-action-set, --mode and --difficulty are for Atari games, not "
-                "for {}",
-                all.environment);
-    }
+    if (sees_images(all.environment) && !all.trunk.empty())
+        static_cast<void>(read_trunk(all.trunk));
+    require(!all.sticky || (*all.sticky >= 0.0 && *all.sticky <= 1.0), "--sticky is {}, but must be in [0, 1]",
+            all.sticky.value_or(0.0));
+    auto const given = to_json(all), unset = to_json({});
+    settings{}.describe([&](std::string_view group, std::string const& name, auto const&, auto const&) {
+        require(group_fits(group, all.environment) || given[name] == unset[name],
+                "--{} is an option of {} and does not go with {}", name, group, all.environment);
+    });
 }
 
 nlohmann::ordered_json to_json(settings all) {

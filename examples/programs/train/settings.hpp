@@ -54,11 +54,14 @@ struct settings {
     double histogram_deviation = 0.75; ///< of HL-Gauss, in widths of a bin
     bool normalize_observations = false;
     bool normalize_rewards = false;
-    // For Atari games; without a value the preprocessing decides.
+    // For images.
+    std::string trunk;              ///< of read_trunk; without a value the environment decides
+    std::optional<double> sticky{}; ///< likewise, and for Atari games the preprocessing
+    std::optional<bool> full_action_set{};
+    bool ramping = true; ///< of MinAtar
+    // For Atari games.
     std::string rom; ///< absolute path
     std::string preprocessing = "paper";
-    std::optional<double> sticky{};
-    std::optional<bool> full_action_set{};
     std::optional<int> mode{};
     int difficulty = 0;
 
@@ -113,10 +116,16 @@ struct settings {
         visit("Environment", "normalize-observations", normalize_observations, "by running statistics, clipped at 10");
         visit("Environment", "normalize-rewards", normalize_rewards,
               "by the running deviation of the discounted return, clipped at 10");
+        visit("Atari and MinAtar games", "trunk", trunk,
+              "conv:FILTERSxKERNELxSTRIDE for each convolution, then widths in place of --hidden; by default the "
+              "paper's convolutions for Atari games and conv:16x3x1 for MinAtar");
+        visit("Atari and MinAtar games", "sticky", sticky,
+              "probability that a frame repeats the action of the frame before; 0.1 for MinAtar");
+        visit("Atari and MinAtar games", "full-action-set", full_action_set,
+              "all actions, 18 or 6, or those that the game knows");
+        visit("MinAtar games", "ramping", ramping, "the game becomes harder as it goes on");
         visit("Atari games", "rom", rom, "file of the game's ROM");
         visit("Atari games", "preprocessing", preprocessing, "paper, machado2018 or ale_vector");
-        visit("Atari games", "sticky", sticky, "probability that a frame repeats the action of the frame before");
-        visit("Atari games", "full-action-set", full_action_set, "all 18 actions, or those that the game knows");
         visit("Atari games", "mode", mode, "of the game");
         visit("Atari games", "difficulty", difficulty, "of the game");
     }
@@ -128,6 +137,14 @@ struct settings {
 [[nodiscard]] bool is_atari(std::string_view environment);
 /// The GAME of ale/GAME.
 [[nodiscard]] std::string atari_game(std::string_view environment);
+/// Whether this is the name of a game of MinAtar, minatar/GAME.
+[[nodiscard]] bool is_minatar(std::string_view environment);
+/// The GAME of minatar/GAME.
+[[nodiscard]] std::string minatar_game(std::string_view environment);
+/// Whether observations are images of bytes.
+[[nodiscard]] bool sees_images(std::string_view environment);
+/// Whether options of this group go with the environment.
+[[nodiscard]] bool group_fits(std::string_view group, std::string_view environment);
 /// The names that `--preset` takes.
 [[nodiscard]] std::span<std::string_view const> preset_names();
 

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <gmac/deploy/policy.hpp>
-#include <gmac/nn/atari_trunk.hpp>
 #include <gmac/nn/backend.hpp>
+#include <gmac/nn/image_trunk.hpp>
 #include <gmac/nn/mlp.hpp>
 #include <gmac/storage/checkpoint.hpp>
 #include <gmac/storage/json.hpp>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -20,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -43,9 +45,9 @@ template <class Backend>
 inline constexpr bool is_mlp<nn::mlp<Backend>> = true;
 
 template <class Trunk>
-inline constexpr bool is_atari_trunk = false;
+inline constexpr bool is_image_trunk = false;
 template <class Backend>
-inline constexpr bool is_atari_trunk<nn::atari_trunk<Backend>> = true;
+inline constexpr bool is_image_trunk<nn::image_trunk<Backend>> = true;
 
 template <class Trunk>
 [[nodiscard]] nlohmann::ordered_json describe_trunk(Trunk const& trunk) {
@@ -58,10 +60,17 @@ template <class Trunk>
         for (auto const& [function, name] : activation_names)
             if (function == inner)
                 return {{"kind", "mlp"}, {"widths", widths}, {"activation", name}, {"activate_last", last == inner}};
-    } else if constexpr (is_atari_trunk<Trunk>) {
-        return {{"kind", "atari"},
-                {"frames", trunk.template get<0>().input_shape().channels},
-                {"units", trunk.outputs()}};
+    } else if constexpr (is_image_trunk<Trunk>) {
+        auto const& [input, layout, byte_scale, convolutions, hidden, gain] = trunk.options();
+        auto list = nlohmann::ordered_json::array();
+        for (auto const& [filters, kernel, stride] : convolutions)
+            list.push_back({filters, kernel, stride});
+        return {{"kind", "images"},
+                {"input", {input.height, input.width, input.channels}},
+                {"channels_first", layout == nn::image_layout::channels_first},
+                {"byte_scale", byte_scale},
+                {"convolutions", list},
+                {"hidden", hidden}};
     }
     return {{"kind", "custom"}, {"inputs", trunk.inputs()}, {"outputs", trunk.outputs()}};
 }
@@ -93,28 +102,19 @@ public:
 
     [[nodiscard]] std::string const& where() const noexcept { return where_; }
 
-    [[nodiscard]] bool has_atari_trunk() const { return text("/trunk/kind") == "atari"; }
+    [[nodiscard]] bool sees_images() const { return text("/trunk/kind") == "images"; }
 
     /// Here and below: memory is taken for no more numbers than the file's `bytes` can hold.
     template <class Backend>
     [[nodiscard]] nn::mlp<Backend> mlp(std::size_t bytes) const {
-        require(!has_atari_trunk(), "{}: it plays Atari games: read it by load_any_policy, or with its trunk", where_);
+        require(!sees_images(), "{}: it sees images: read it by load_any_policy, or with its trunk", where_);
         require(text("/trunk/kind") == "mlp",
                 "{}: its trunk is not a multilayer perceptron: give it to load_policy, with its trunk", where_);
-        nlohmann::json const& list = at("/trunk/widths");
-        bool fits = list.is_array() && list.size() >= 2;
-        std::vector<std::size_t> widths;
+        std::vector<std::size_t> const widths = sizes("/trunk/widths", 2);
         double size = 0.0;
-        for (std::size_t i = 0; fits && i < list.size(); ++i) {
-            fits = list[i].is_number_unsigned() && list[i] > 0u;
-            widths.push_back(fits ? list[i].get<std::size_t>() : 0);
-            if (i > 0)
-                size += static_cast<double>(widths[i - 1]) * static_cast<double>(widths[i]);
-        }
-        require(fits, "{}: the widths of the trunk are {}, but must be at least two positive numbers", where_,
-                list.dump());
-        require(size * sizeof(typename Backend::scalar) <= static_cast<double>(bytes),
-                "{}: a trunk of the widths {} has more numbers than the file", where_, list.dump());
+        for (std::size_t i = 1; i < widths.size(); ++i)
+            size += static_cast<double>(widths[i - 1]) * static_cast<double>(widths[i]);
+        require_held(size * sizeof(typename Backend::scalar), bytes);
         std::string const name = text("/trunk/activation");
         std::optional<nn::activation> function;
         for (auto const& [known, known_name] : activation_names)
@@ -122,23 +122,43 @@ public:
                 function = known;
         require(function.has_value(), "{}: the activation of the trunk is {}, but must be none, tanh or relu", where_,
                 safetensors::in_quotes(name));
-        nlohmann::json const& activate_last = at("/trunk/activate_last");
-        require(activate_last.is_boolean(), "{}: /trunk/activate_last is not a boolean", where_);
-        return nn::mlp<Backend>(widths, {.function = *function, .activate_last = activate_last.get<bool>()});
+        return nn::mlp<Backend>(widths, {.function = *function, .activate_last = boolean("/trunk/activate_last")});
     }
 
     template <class Backend>
-    [[nodiscard]] nn::atari_trunk<Backend> atari_trunk(std::size_t bytes) const {
-        nlohmann::json const &frames = at("/trunk/frames"), &units = at("/trunk/units");
-        bool const fits = frames.is_number_unsigned() && frames > 0u && units.is_number_unsigned() && units > 0u;
-        // The weights of the first and the last layer.
-        double const size = fits ? 64.0 * 32.0 * frames.get<double>() + 7.0 * 7.0 * 32.0 * units.get<double>() : 0.0;
-        require(
-            fits && size * sizeof(typename Backend::scalar) <= static_cast<double>(bytes),
-            "{}: the trunk has {} frames and {} units, but must have at least one of each, and no more weights than "
-            "the file has numbers",
-            where_, frames.dump(), units.dump());
-        return nn::atari_trunk<Backend>({.frames = frames.get<std::size_t>(), .units = units.get<std::size_t>()});
+    [[nodiscard]] nn::image_trunk<Backend> image_trunk(std::size_t bytes) const {
+        auto const input = sizes("/trunk/input", 3, 3);
+        nn::image_trunk_options options{.input = {input[0], input[1], input[2]},
+                                        .layout = boolean("/trunk/channels_first") ? nn::image_layout::channels_first
+                                                                                   : nn::image_layout::channels_last,
+                                        .byte_scale = number("/trunk/byte_scale"),
+                                        .convolutions = {},
+                                        .hidden = sizes("/trunk/hidden", 1)};
+        nlohmann::json const& list = at("/trunk/convolutions");
+        require(list.is_array() && !list.empty(), "{}: /trunk/convolutions is {}, but must be a list", where_,
+                list.dump());
+        double height = static_cast<double>(input[0]), width = static_cast<double>(input[1]);
+        double channels = static_cast<double>(input[2]), size = 0.0;
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            auto const one = sizes(fmt::format("/trunk/convolutions/{}", i), 3, 3);
+            auto const [filters, kernel, stride] =
+                std::tuple(static_cast<double>(one[0]), static_cast<double>(one[1]), static_cast<double>(one[2]));
+            size += kernel * kernel * channels * filters;
+            height = (height - kernel) / stride + 1.0;
+            width = (width - kernel) / stride + 1.0;
+            channels = filters;
+            options.convolutions.push_back({one[0], one[1], one[2]});
+        }
+        for (double inputs = height * width * channels; std::size_t const units : options.hidden) {
+            size += inputs * static_cast<double>(units);
+            inputs = static_cast<double>(units);
+        }
+        require_held(size * sizeof(typename Backend::scalar), bytes);
+        try {
+            return nn::image_trunk<Backend>(std::move(options));
+        } catch (error const& problem) {
+            fail("{}: the trunk cannot be made: {}", where_, problem.what());
+        }
     }
 
     /// For a trunk that gives so many features.
@@ -150,7 +170,7 @@ public:
     }
 
 private:
-    [[nodiscard]] nlohmann::json const& at(char const* place) const {
+    [[nodiscard]] nlohmann::json const& at(std::string const& place) const {
         nlohmann::json::json_pointer const pointer(place);
         require(json_.contains(pointer), "{}: the description of the policy has no {}", where_, place);
         return json_[pointer];
@@ -158,6 +178,27 @@ private:
     [[nodiscard]] std::string text(char const* place) const {
         require(at(place).is_string(), "{}: {} is not a string", where_, place);
         return at(place).get<std::string>();
+    }
+    [[nodiscard]] bool boolean(char const* place) const {
+        require(at(place).is_boolean(), "{}: {} is not a boolean", where_, place);
+        return at(place).get<bool>();
+    }
+    /// A list of positive whole numbers.
+    [[nodiscard]] std::vector<std::size_t> sizes(std::string const& place, std::size_t least,
+                                                 std::size_t most = (std::numeric_limits<std::size_t>::max)()) const {
+        nlohmann::json const& list = at(place);
+        bool fits = list.is_array() && list.size() >= least && list.size() <= most;
+        std::vector<std::size_t> found;
+        for (std::size_t i = 0; fits && i < list.size(); ++i) {
+            fits = list[i].is_number_unsigned() && list[i] > 0u;
+            found.push_back(fits ? list[i].get<std::size_t>() : 0);
+        }
+        require(fits, "{}: {} is {}, but must be {}{} positive whole numbers", where_, place, list.dump(),
+                most == least ? "" : "at least ", least);
+        return found;
+    }
+    void require_held(double size, std::size_t bytes) const {
+        require(size <= static_cast<double>(bytes), "{}: the trunk has more numbers than the file", where_);
     }
     [[nodiscard]] double number(char const* place) const {
         if (at(place) == infinity)
@@ -248,9 +289,9 @@ void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Tru
     save_checkpoint(path, {{"policy", json.dump()}}, [&](archive& state) { policy.persist(state); });
 }
 
-/// A policy with one of the library's trunks: observations in real numbers, or the screens of an Atari game.
+/// A policy with one of the library's trunks: observations in real numbers, or images of bytes.
 template <nn::backend Backend = backends::simd<float>>
-using any_policy = std::variant<deployed_policy<Backend>, deployed_policy<Backend, nn::atari_trunk<Backend>>>;
+using any_policy = std::variant<deployed_policy<Backend>, deployed_policy<Backend, nn::image_trunk<Backend>>>;
 
 /// Reads a policy with either of the library's trunks. Throws gmac::error, which names the file and says what is wrong
 /// with it, for every file that is not a whole policy.
@@ -261,8 +302,8 @@ template <nn::backend Backend = backends::simd<float>>
     checkpoint const file = read_checkpoint(path, "policy");
     detail::policy_reader const reader(file, path);
     std::size_t const bytes = file.state.bytes();
-    if (reader.has_atari_trunk())
-        return detail::restore_policy<Backend>(file, reader, reader.atari_trunk<Backend>(bytes));
+    if (reader.sees_images())
+        return detail::restore_policy<Backend>(file, reader, reader.image_trunk<Backend>(bytes));
     return detail::restore_policy<Backend>(file, reader, reader.mlp<Backend>(bytes));
 }
 

@@ -29,11 +29,12 @@ struct conv2d_options {
     std::size_t stride = 1;
     activation function = activation::relu;            ///< applied to the output
     image_layout layout = image_layout::channels_last; ///< of the input; the output's channels come last
+    double byte_scale = 1.0 / 255.0;                   ///< what a byte of the input is multiplied by
     double gain = std::numbers::sqrt2;                 ///< of the orthogonal initialisation
 };
 
 /// A convolution of images with square windows and without padding: y = f(x * W + b), as deep learning has it (W is not
-/// flipped). A row of the input is an image of floats, or of bytes, which are scaled by 1/255; a row of the output is
+/// flipped). A row of the input is an image of floats, or of bytes, which are scaled; a row of the output is
 /// [height, width, filters], so that the next layer reads whole pixels. Flat layout: W [kernel, kernel, channels, filters]
 /// row-major, then b [filters]. Models gmac::nn::module.
 ///
@@ -73,6 +74,7 @@ public:
                 "conv2d: kernel is {}, but must fit into images of {} x {} pixels", options.kernel, input.height,
                 input.width);
         require(std::isfinite(options.gain), "conv2d: gain is {}, but must be finite", options.gain);
+        require(std::isfinite(options.byte_scale), "conv2d: byte_scale is {}, but must be finite", options.byte_scale);
     }
 
     [[nodiscard]] std::size_t inputs() const noexcept { return shape_.input.size(); }
@@ -135,8 +137,6 @@ public:
     }
 
 private:
-    static constexpr scalar scale = std::same_as<Input, scalar> ? scalar(1) : scalar(1) / scalar(255);
-
     template <class T>
     [[nodiscard]] matrix_view<T> weight(std::span<T> parameters) const noexcept {
         return {parameters.data(), shape_.window(), shape_.filters};
@@ -166,6 +166,7 @@ private:
         std::size_t const count = shape_.input.pixels();
         std::size_t const pixel_step = channels_last() ? channels : 1;
         std::size_t const channel_step = channels_last() ? 1 : count;
+        scalar const scale = std::same_as<Input, scalar> ? scalar(1) : static_cast<scalar>(options_.byte_scale);
         std::size_t done = 0;
         if constexpr (std::same_as<Input, std::uint8_t> && std::same_as<scalar, float>)
             if (channels == 4 && !channels_last() && row.contiguous())

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "atari_experiment.hpp"
+#include "image_experiment.hpp"
 
 #include "episode.hpp"
 
-#include <gmac/environment/clipped_rewards.hpp>
 #include <gmac/environment/observation_stack.hpp>
 
 #include <utility>
@@ -13,20 +12,20 @@ namespace gmac::examples::train {
 namespace {
 
 /// States before each step of an episode, what each step gave, and whether the episode came to its end.
-struct atari_episode {
+struct image_episode {
     std::vector<std::vector<std::uint8_t>> states;
     std::vector<double> rewards;
     bool ended = false;
 };
 
 /// Plays an episode of a batch of one game with the most likely actions, up to a number of steps.
-[[nodiscard]] atari_episode play(atari_player& agent, atari_player::batch& world, std::size_t most) {
+[[nodiscard]] image_episode play(image_player& agent, image_player::batch& world, std::size_t most) {
     std::vector<std::uint8_t> observation(world.observation_size()), terminated(1), truncated(1);
     std::vector<float> action(1), reward(1);
     matrix_view<std::uint8_t> const seen(observation.data(), 1, observation.size());
     basic_step_result<std::uint8_t> const result{seen, {}, reward, terminated, truncated};
     observation_stack<std::uint8_t> stack(world);
-    atari_episode played;
+    image_episode played;
     world.reset(seen);
     stack.restart(seen);
     while (!played.ended && played.rewards.size() < most) {
@@ -43,31 +42,22 @@ struct atari_episode {
 
 } // namespace
 
-atari_experiment::atari_experiment(settings const& settings, executor& tasks, atari_games games)
+image_experiment::image_experiment(settings const& settings, executor& tasks, image_games games)
     : settings_(settings),
-      rules_(preprocessing_of(settings)),
       games_(std::move(games)),
-      worlds_(make_batch(settings.environments, settings.seed)),
-      agent_(make_atari_player(settings, *worlds_, tasks)) {}
+      worlds_(games_(image_games_for::learning, settings.environments, settings.seed)),
+      agent_(make_image_player(settings, *worlds_, tasks)) {}
 
-std::unique_ptr<atari_player::batch> atari_experiment::make_batch(std::size_t count, std::uint64_t seed) {
-    std::unique_ptr<batch> games = games_(rules_, count, seed);
-    if (!rules_.clip_rewards)
-        return games;
-    return std::make_unique<basic_clipped_rewards<std::uint8_t>>(std::move(games));
-}
-
-std::vector<finished_episode> atari_experiment::evaluate(std::size_t episodes, std::function<bool()> stop) {
-    auto rules = rules_;
-    rules.episodic_life = false;
-    stoppable<std::uint8_t> games(games_(rules, episodes, settings_.seed + 1'000'000), std::move(stop));
+std::vector<finished_episode> image_experiment::evaluate(std::size_t episodes, std::function<bool()> stop) {
+    stoppable<std::uint8_t> games(games_(image_games_for::scores, episodes, settings_.seed + 1'000'000),
+                                  std::move(stop));
     return agent_->evaluate(games);
 }
 
-std::vector<value_panel> atari_experiment::value_panels() {
+std::vector<value_panel> image_experiment::value_panels() {
     constexpr std::size_t most = 2000;
     constexpr std::size_t horizon = 500; // steps after which a reward hardly counts: 0.99^500 is 0.7 %
-    auto const world = make_batch(1, settings_.seed + 2'000'000);
+    auto const world = games_(image_games_for::learning, 1, settings_.seed + 2'000'000);
     auto const played = play(*agent_, *world, most);
     std::vector<double> returns = played.rewards;
     for (std::size_t t = returns.size() - 1; t-- > 0;)
@@ -78,16 +68,9 @@ std::vector<value_panel> atari_experiment::value_panels() {
     return panels;
 }
 
-std::vector<std::uint8_t> atari_experiment::state_after(std::size_t steps, std::uint64_t seed) {
-    auto const world = make_batch(1, seed);
+std::vector<std::uint8_t> image_experiment::state_after(std::size_t steps, std::uint64_t seed) {
+    auto const world = games_(image_games_for::learning, 1, seed);
     return play(*agent_, *world, steps + 1).states.back();
-}
-
-ale::preprocessing preprocessing_of(settings const& settings) {
-    ale::preprocessing rules = ale::preprocessing_named(settings.preprocessing);
-    rules.sticky = settings.sticky.value_or(rules.sticky);
-    rules.full_action_set = settings.full_action_set.value_or(rules.full_action_set);
-    return rules;
 }
 
 } // namespace gmac::examples::train

@@ -3,21 +3,23 @@
 
 #include "trainer.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 namespace gmac::examples::train {
 
-/// An agent with the paper's convolutional trunk, whose method was chosen at run time. A state is what the network sees:
-/// all frames of the stack, [frames, 84, 84] bytes.
-class atari_player {
+/// An agent with a convolutional trunk, whose method was chosen at run time. A state is what the network sees: all images of
+/// the history, one after the other.
+class image_player {
 public:
     using batch = basic_environment_batch<std::uint8_t>;
 
-    virtual ~atari_player() = default;
+    virtual ~image_player() = default;
     virtual void train(train_options const& options) = 0;
     virtual void persist(archive& state) = 0;
     /// The part of `persist` that acting needs.
@@ -34,8 +36,14 @@ public:
     [[nodiscard]] virtual std::vector<value_component> value_distribution(std::span<std::uint8_t const> state) = 0;
 };
 
-/// The agent of settings.algorithm, one of the paper's four methods, for these games. Throws gmac::error for another.
-[[nodiscard]] std::unique_ptr<atari_player> make_atari_player(settings const& settings, atari_player::batch& worlds,
+enum class image_games_for { learning, scores };
+/// Makes `count` environments of one game, as it is learned from or as it is scored.
+using image_games =
+    std::function<std::unique_ptr<image_player::batch>(image_games_for use, std::size_t count, std::uint64_t seed)>;
+
+/// The agent of settings.algorithm, one of the paper's four methods, for these games. Throws gmac::error for another, and for
+/// a trunk that does not fit the images.
+[[nodiscard]] std::unique_ptr<image_player> make_image_player(settings const& settings, image_player::batch& worlds,
                                                               executor& tasks);
 
 } // namespace gmac::examples::train

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "atari_games.hpp"
-#include "atari_player.hpp"
 #include "experiment.hpp"
+#include "image_player.hpp"
 #include "settings.hpp"
-
-#include "ale/preprocessing.hpp"
 
 #include <gmac/core/executor.hpp>
 
@@ -18,13 +15,10 @@
 
 namespace gmac::examples::train {
 
-/// What the settings say of a game: the preprocessing of their name, and what they want otherwise.
-[[nodiscard]] ale::preprocessing preprocessing_of(settings const& settings);
-
-/// Games as bytes, whose rewards are clipped for learning, and the agent that plays them.
-class atari_experiment final : public experiment {
+/// Games as bytes, and the agent that plays them.
+class image_experiment final : public experiment {
 public:
-    atari_experiment(settings const& settings, executor& tasks, atari_games games);
+    image_experiment(settings const& settings, executor& tasks, image_games games);
 
     void train(train_options const& options) override { agent_->train(options); }
     void persist(archive& state) override { agent_->persist(state); }
@@ -33,26 +27,23 @@ public:
     void save_policy(std::filesystem::path const& file) const override { agent_->save_policy(file); }
     /// Whole games, with the rewards as they are.
     [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) override;
-    /// In clipped rewards, since it is these that the agent expects. A long game is not played to its end.
+    /// In the rewards that the agent learns from, since it is these that it expects. A long game is not played to its end.
     [[nodiscard]] std::vector<value_panel> value_panels() override;
 
-    [[nodiscard]] atari_player& agent() noexcept { return *agent_; }
+    [[nodiscard]] image_player& agent() noexcept { return *agent_; }
     /// The state after so many steps of a game with the most likely actions, or the last one of a shorter game.
     [[nodiscard]] std::vector<std::uint8_t> state_after(std::size_t steps, std::uint64_t seed);
 
 private:
-    using batch = atari_player::batch;
-
-    [[nodiscard]] std::unique_ptr<batch> make_batch(std::size_t count, std::uint64_t seed);
+    using batch = image_player::batch;
 
     settings settings_;
-    ale::preprocessing rules_;
-    atari_games games_;
+    image_games games_;
     std::unique_ptr<batch> worlds_;
-    std::unique_ptr<atari_player> agent_;
+    std::unique_ptr<image_player> agent_;
 };
 
 /// The experiment on the real emulator. Throws gmac::error if the ROM cannot be played.
-[[nodiscard]] std::unique_ptr<atari_experiment> make_arcade_experiment(settings const& settings, executor& tasks);
+[[nodiscard]] std::unique_ptr<image_experiment> make_arcade_experiment(settings const& settings, executor& tasks);
 
 } // namespace gmac::examples::train

@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "atari_player.hpp"
+#include "image_player.hpp"
 #include "method_parts.hpp"
+#include "trunk_text.hpp"
 
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agents.hpp>
 #include <gmac/deploy/policy_file.hpp>
-#include <gmac/nn/atari_trunk.hpp>
+#include <gmac/nn/image_trunk.hpp>
 
 namespace gmac::examples::train {
 
-using atari_backend = backends::simd<float>;
-using atari_trunk = nn::atari_trunk<atari_backend>;
+using image_backend = backends::simd<float>;
+using image_trunk = nn::image_trunk<image_backend>;
 
 /// One method of the paper as a player; each is compiled in a file of its own.
 template <class Agent>
-class atari_player_of final : public atari_player {
+class image_player_of final : public image_player {
 public:
-    atari_player_of(settings const& settings, batch& worlds, executor& tasks)
-        : agent_(worlds,
-                 atari_trunk({.frames = worlds.history().frames,
-                              .units = settings.agent.hidden.front(),
-                              .gain = settings.agent.trunk_gain}),
-                 settings.agent,
+    image_player_of(settings const& settings, batch& worlds, executor& tasks)
+        : agent_(worlds, image_trunk(trunk_of(settings)), settings.agent,
                  {.head = make_head<typename Agent::head_type>(settings),
                   .loss = make_loss<typename Agent::loss_type>(settings),
                   .seed = settings.seed,

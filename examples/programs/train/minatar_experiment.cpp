@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The games of MinAtar.
+#include "image_experiment.hpp"
+
+#include "minatar/games.hpp"
+
+#include <gmac/environment/vector_environment.hpp>
+
+#include <memory>
+
+namespace gmac::examples::train {
+
+std::unique_ptr<experiment> make_minatar_experiment(settings const& settings, executor& tasks) {
+    minatar::settings how;
+    how.sticky = settings.sticky.value_or(how.sticky);
+    how.full_actions = settings.full_action_set.value_or(how.full_actions);
+    how.ramping = settings.ramping;
+    image_games const games = minatar::visit_game(minatar_game(settings.environment), [&]<class Rules>() {
+        return image_games([how, &tasks](image_games_for, std::size_t count, std::uint64_t seed) {
+            using game = minatar::game<Rules>;
+            return std::make_unique<vector_environment<game>>(
+                count, seed, [&how](std::size_t) { return game(how); }, &tasks);
+        });
+    });
+    return std::make_unique<image_experiment>(settings, tasks, games);
+}
+
+} // namespace gmac::examples::train

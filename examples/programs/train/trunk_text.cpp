@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trunk_text.hpp"
+
+#include "support/read_value.hpp"
+
+#include "ale/atari.hpp"
+#include "minatar/games.hpp"
+
+#include <gmac/core/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace gmac::examples::train {
+
+namespace {
+
+/// The pieces of a text between separators.
+[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> pieces;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        std::size_t const end = (std::min)(text.find(separator, begin), text.size());
+        pieces.emplace_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return pieces;
+}
+
+[[nodiscard]] std::size_t read_size(std::string const& text, std::string_view whole) {
+    std::size_t size = 0;
+    read_value(fmt::format("--trunk {}", whole), text, size);
+    require(size > 0, "--trunk {}: sizes must be at least 1", whole);
+    return size;
+}
+
+} // namespace
+
+trunk_text read_trunk(std::string_view text) {
+    trunk_text read;
+    constexpr std::string_view mark = "conv:";
+    for (std::string const& piece : split(text, ',')) {
+        if (!piece.starts_with(mark)) {
+            read.hidden.push_back(read_size(piece, text));
+            continue;
+        }
+        require(read.hidden.empty(), "--trunk {}: convolutions come before the widths of the fully connected layers",
+                text);
+        auto const sizes = split(piece.substr(mark.size()), 'x');
+        require(sizes.size() == 3, "--trunk {}: \"{}\" must be conv:FILTERSxKERNELxSTRIDE, like conv:16x3x1", text,
+                piece);
+        read.convolutions.push_back({read_size(sizes[0], text), read_size(sizes[1], text), read_size(sizes[2], text)});
+    }
+    require(!read.convolutions.empty(), "--trunk {}: there must be a convolution, like conv:16x3x1", text);
+    return read;
+}
+
+std::size_t features_of_convolutions(nn::image_trunk_options const& trunk) {
+    nn::image_shape shape = trunk.input;
+    for (auto const& [filters, kernel, stride] : trunk.convolutions) {
+        require(kernel <= shape.height && kernel <= shape.width,
+                "--trunk: a window of {} x {} does not fit into an image of {} x {}", kernel, kernel, shape.height,
+                shape.width);
+        shape = nn::convolution_shape{shape, filters, kernel, stride}.output();
+    }
+    return shape.size();
+}
+
+nn::image_trunk_options trunk_of(settings const& all) {
+    nn::image_trunk_options trunk;
+    if (is_minatar(all.environment)) {
+        constexpr auto side = static_cast<std::size_t>(minatar::side);
+        trunk.input = {side, side, minatar::visit_game(minatar_game(all.environment), []<class Rules>() {
+                           return Rules::channels;
+                       })};
+        trunk.layout = nn::image_layout::channels_last;
+        trunk.byte_scale = 1.0;
+        trunk.convolutions = {{16, 3, 1}};
+    } else {
+        trunk.input = {ale::atari_side, ale::atari_side, ale::preprocessing_named(all.preprocessing).stack};
+    }
+    trunk.hidden = all.agent.hidden;
+    trunk.gain = all.agent.trunk_gain;
+    if (!all.trunk.empty()) {
+        trunk_text const read = read_trunk(all.trunk);
+        trunk.convolutions = read.convolutions;
+        if (!read.hidden.empty())
+            trunk.hidden = read.hidden;
+    }
+    return trunk;
+}
+
+} // namespace gmac::examples::train
