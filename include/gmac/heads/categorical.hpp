@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 
 namespace gmac::heads {
@@ -67,8 +68,8 @@ struct categorical {
     /// How many points `support` gives for a state.
     [[nodiscard]] static constexpr std::size_t support_size() noexcept { return N; }
 
-    /// The atoms. Throws gmac::error unless minimum < maximum, both finite, and so far apart that T tells the atoms from
-    /// each other. Batch functions and losses call it.
+    /// The atoms. Throws gmac::error unless minimum < maximum, both finite, so far apart that T tells the atoms from
+    /// each other, and so near that sums of a few distances do not overflow. Batch functions and losses call it.
     template <class T>
     [[nodiscard]] atom_grid<T, N> grid() const {
         require(
@@ -80,6 +81,10 @@ struct categorical {
         auto const straight = [](double y) { return std::copysign(std::expm1(std::abs(y)), y); };
         double const first = symlog ? bent(minimum) : minimum;
         double const last = symlog ? bent(maximum) : maximum;
+        require(
+            maximum / 16.0 - minimum / 16.0 <= static_cast<double>((std::numeric_limits<T>::max)()) / 256.0,
+            "categorical head: the atoms lie from {} to {}, which is too far apart for sums of distances in this type",
+            minimum, maximum);
         atom_grid<T, N> result{};
         result.origin = first;
         result.atoms_per_unit = static_cast<double>(N - 1) / (last - first);

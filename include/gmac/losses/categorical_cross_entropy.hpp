@@ -15,15 +15,17 @@ namespace gmac::losses {
 
 namespace detail {
 
-/// − Σ q_i log p_i of masses q and p = softmax(l), and its gradient p Σ q − q in place of the logits.
+/// − Σ q_i log p_i of masses q and p = softmax(l), and its gradient p Σ q − q in place of the logits. An atom without mass adds
+/// nothing, whatever its logit is.
 template <bool WithGradient, class Head, class V, std::size_t N>
 [[nodiscard]] V cross_entropy(Head const& head, std::array<V, N>& logits, lane_table<V, N> const& masses) noexcept {
     auto const predicted = head.transform(logits);
-    V sum = lanes::constant<V>(0.0);
-    V mass = sum;
+    V const zero = lanes::constant<V>(0.0);
+    V sum = zero, mass = zero;
     for (std::size_t i = 0; i < N; ++i) {
         mass = mass + masses[i];
-        sum = sum + masses[i] * (predicted.largest - logits[i]);
+        V const q = masses[i];
+        sum = sum + lanes::select(q == zero, zero, V(q * (predicted.largest - logits[i])));
     }
     if constexpr (WithGradient)
         for (std::size_t i = 0; i < N; ++i)
