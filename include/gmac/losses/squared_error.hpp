@@ -200,11 +200,10 @@ private:
         // Inside the range the clipped value is the value itself, not old + (value − old) with its rounding.
         auto const inside = capped == change;
         V const clipped = select(inside, plain, V(V(old + capped) - wanted));
-        V const plain_square = plain * plain;
-        V const clipped_square = clipped * clipped;
-        auto const clipped_wins = plain_square < clipped_square;
+        auto const clipped_wins = lanes::abs(plain) < lanes::abs(clipped); // squares may both be infinite
+        V const larger = select(clipped_wins, clipped, plain);
         V const clipped_slope = select(inside, plain, zero);
-        return {half * select(clipped_wins, clipped_square, plain_square), select(clipped_wins, clipped_slope, plain)};
+        return {half * larger * larger, select(clipped_wins, clipped_slope, plain)};
     }
 };
 
