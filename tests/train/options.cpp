@@ -155,7 +155,7 @@ TEST_CASE("a stored run whose settings the command line would refuse is refused,
     refuses("hidden", 64, "hidden is 64, but must be a list of numbers");
     refuses("hidden", nlohmann::ordered_json{64, -1}, "hidden is -1, but must be in [0, 18446744073709551615]");
     refuses("shared-trunk", "true", "shared-trunk is \"true\", but must be true or false");
-    refuses("sticky", 0.25, "--rom, --preprocessing, --sticky");
+    refuses("sticky", 0.25, "--sticky is an option of Atari and MinAtar games and does not go with classic/cart_pole");
     refuses("env", 3, "env is 3, but must be text");
     refuses("seeds", 3, "the settings have an unknown field \"seeds\"");
 
