@@ -17,7 +17,7 @@ using count = std::uint64_t;
     return {.additions = 2, .multiplications = gradient ? 3u : 2u};
 }
 [[nodiscard]] inline operation_counts clipped_squared_error(bool gradient) {
-    return {.additions = 6, .multiplications = gradient ? 5u : 4u, .comparisons = 4};
+    return {.additions = 6, .multiplications = gradient ? 4u : 3u, .comparisons = 6};
 }
 
 /// Are N numbers and m points finite? Points are looked at once for each 64 numbers, and added up 64 at a time.
