@@ -6,6 +6,8 @@
 
 #include "support/catch.hpp"
 
+#include <Eigen/Core>
+
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -90,6 +92,44 @@ TEST_CASE("explained variance is that of the formula") {
     CHECK(explained({0.0, 2.0, 3.0, 7.0}) == Approx(1.0 - 2.0 / 14.0));
     std::vector<double> const equal(4, 2.0);
     CHECK(std::isnan(gmac::explained_variance(equal, returns)));
+}
+
+TEST_CASE("the numbers of a minibatch may be Eigen's vectors, rows, columns and maps") {
+    std::vector<double> const now{-0.5, 0.05, 0.4, 0.1}, old{0.1, 0.0, -0.1, 0.2}, advantages{1.5, -0.7, 2.0, 0.3};
+    std::vector<double> normal(advantages), gradient(4);
+    gmac::targets::normalize(normal);
+    gmac::losses::clipped_surrogate const surrogate;
+    double const loss = surrogate.value_and_gradient(now, old, advantages, gradient, 0.25).loss;
+    double const explained = gmac::explained_variance(advantages, now);
+
+    // part_of(matrix) is one of its vectors of four.
+    auto const check = [&](auto matrix, auto const& part_of) {
+        auto a_matrix = matrix, b_matrix = matrix, c_matrix = matrix, slopes_matrix = matrix;
+        auto a = part_of(a_matrix), b = part_of(b_matrix), c = part_of(c_matrix), slopes = part_of(slopes_matrix);
+        for (Eigen::Index i = 0; i < 4; ++i) {
+            auto const at = static_cast<std::size_t>(i);
+            a(i) = now[at];
+            b(i) = old[at];
+            c(i) = advantages[at];
+        }
+        CHECK(surrogate.value_and_gradient(a, b, c, slopes, 0.25).loss == loss);
+        CHECK(gmac::explained_variance(c, a) == explained);
+        gmac::targets::normalize(c);
+        for (Eigen::Index i = 0; i < 4; ++i) {
+            CHECK(slopes(i) == gradient[static_cast<std::size_t>(i)]);
+            CHECK(c(i) == normal[static_cast<std::size_t>(i)]);
+        }
+    };
+    using by_rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    check(Eigen::VectorXd(4), [](auto& m) { return Eigen::Map<Eigen::VectorXd>(m.data(), 4); });
+    check(Eigen::MatrixXd(4, 3), [](auto& m) { return m.col(1); });
+    check(Eigen::MatrixXd(3, 4), [](auto& m) { return m.row(1); });
+    check(by_rows(4, 3), [](auto& m) { return m.col(1); });
+    check(by_rows(3, 4), [](auto& m) { return m.row(1); });
+    check(Eigen::MatrixXd(6, 3), [](auto& m) { return m.template block<4, 1>(1, 2); });
+    check(Eigen::MatrixXd(3, 4), [](auto& m) { return m.transpose().col(2); });
+    check(Eigen::VectorXd(8),
+          [](auto& m) { return Eigen::Map<Eigen::VectorXd, 0, Eigen::InnerStride<2>>(m.data(), 4); });
 }
 
 TEST_CASE("the episode window keeps the last hundred") {
