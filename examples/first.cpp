@@ -11,7 +11,7 @@ int main() {
                              0.3f, 0.0f, -0.5f, 1.5f, 0.0f, 1.0f, //
                              0.0f, 0.7f, 0.0f,  2.0f, 1.0f, 0.0f};
     std::array const rewards{1.0f, 0.5f};
-    std::array<std::uint8_t, 2> const no{0, 0}; // neither step ended the episode
+    std::array const no{false, false}; // neither step ended the episode
     auto const view = [](auto& data, std::size_t rows) {
         return gmac::matrix_view(data.data(), rows, data.size() / rows);
     };
@@ -22,10 +22,10 @@ int main() {
     head.distribution(view(outputs, 3), view(weights, 3), view(means, 3), view(deviations, 3));
 
     // SR(lambda) makes the targets: four particles of the distribution of each step's lambda-return.
-    gmac::targets::rollout_view<float> const rollout{view(rewards, 2), view(no, 2), view(no, 2)};
-    gmac::targets::gaussian_source<float> const values{view(weights, 3), view(means, 3), view(deviations, 3)};
+    gmac::targets::rollout_view const rollout{rewards, no, no};
+    gmac::targets::gaussian_source const values{view(weights, 3), view(means, 3), view(deviations, 3)};
     std::array<float, 8> target_means, target_deviations;
-    gmac::targets::gaussian_particles<float> const targets{view(target_means, 2), view(target_deviations, 2)};
+    gmac::targets::gaussian_particles const targets{view(target_means, 2), view(target_deviations, 2)};
     gmac::targets::sr_lambda const returns{.discount = 0.99, .lambda = 0.95, .particles = 4};
     gmac::random_stream random(/*seed*/ 7);
     returns(rollout, values, random, targets);

@@ -3,18 +3,27 @@
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
 
+#include <gmac/heads/quantile_outputs.hpp>
 #include <gmac/targets/gae.hpp>
 #include <gmac/targets/lambda_return.hpp>
+#include <gmac/targets/particles.hpp>
+#include <gmac/targets/returns.hpp>
+#include <gmac/targets/sources.hpp>
+#include <gmac/targets/sr_lambda.hpp>
 
 #include <Eigen/Core>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
 using namespace gmac;
 using gmac::testing::random_rollout;
+using targets::sr_lambda;
 
 namespace {
 
@@ -38,6 +47,91 @@ long double lambda_return_of(random_rollout<T> const& rollout, std::size_t t, st
 }
 
 } // namespace
+
+TEST_CASE("Flags may be bools, and a rollout of one environment vectors") {
+    random_rollout<double> const known(7, 3, 1, 3, 5);
+    auto const all = known.view();
+    sr_lambda const rule{.lambda = 0.8, .particles = 4};
+    // What each target makes of a rollout.
+    auto const results = [&](random_rollout<double> const& of, targets::rollout_view<double> const& rollout) {
+        std::vector<double> numbers(2 * rollout.rows()), means(4 * rollout.rows()), deviations(means);
+        vector_view<double> const both(numbers);
+        targets::gae{}(rollout, of.state_values(), of.final_values(), both.subview(0, rollout.rows()));
+        targets::lambda_return{}(rollout, of.state_values(), of.final_values(),
+                                 both.subview(rollout.rows(), rollout.rows()));
+        random_stream random(3);
+        rule(rollout, of.gaussians(), random,
+             targets::gaussian_particles{matrix_view(means.data(), rollout.rows(), 4),
+                                         matrix_view(deviations.data(), rollout.rows(), 4)});
+        numbers.insert(numbers.end(), means.begin(), means.end());
+        return numbers;
+    };
+    auto const expected = results(known, all);
+    CHECK(expected != results(known, {all.rewards, {}, all.truncated}));
+
+    Eigen::Array<bool, Eigen::Dynamic, Eigen::Dynamic> terminated(7, 3), truncated(7, 3);
+    Eigen::Array<bool, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> by_rows(7, 3);
+    std::array<bool, 21> in_array{};
+    for (Eigen::Index t = 0; t < 7; ++t)
+        for (Eigen::Index e = 0; e < 3; ++e) {
+            auto const i = static_cast<std::size_t>(3 * t + e);
+            terminated(t, e) = known.terminated[i] != 0;
+            in_array[i] = by_rows(t, e) = truncated(t, e) = known.truncated[i] != 0;
+        }
+    CHECK(results(known, {all.rewards, terminated, truncated}) == expected);
+    CHECK(results(known, {all.rewards, terminated, by_rows}) == expected);
+    CHECK(results(known, {all.rewards, terminated, {in_array.data(), 7, 3}}) == expected);
+    CHECK(results(known, {all.rewards, all.terminated, matrix_view<bool const>(in_array.data(), 7, 3)}) == expected);
+
+    random_rollout<double> const single(9, 1, 1, 3, 6);
+    auto const of_one = results(single, single.view());
+    CHECK(results(single, {single.rewards, single.terminated, single.truncated}) == of_one);
+    std::array<bool, 9> flags{};
+    std::ranges::copy(single.truncated, flags.begin());
+    Eigen::Map<Eigen::VectorXd const> const rewards(single.rewards.data(), 9);
+    CHECK(results(single, {rewards, vector_view<std::uint8_t const>(single.terminated), flags}) == of_one);
+    CHECK_THROWS_WITH(results(single, {single.rewards, std::vector<std::uint8_t>(8), {}}),
+                      "gae: terminated is 8 x 1, but must be 9 x 1");
+}
+
+TEST_CASE("Views of targets, sources and rollouts name no type, and are const where a part is") {
+    using dynamic = Eigen::MatrixXf;
+    dynamic matrix(2, 3);
+    dynamic const constant(2, 3);
+    std::vector<float> numbers(2);
+    std::vector<float> const constants(2);
+    matrix_view<float const> const view(constant);
+    targets::dirac_particles const one{matrix};
+    targets::dirac_particles const weighted{matrix, constant};
+    targets::dirac_particles const read{view, matrix};
+    static_assert(std::same_as<decltype(one), targets::dirac_particles<float> const>);
+    static_assert(std::same_as<decltype(weighted), targets::dirac_particles<float const> const>);
+    static_assert(std::same_as<decltype(read), targets::dirac_particles<float const> const>);
+    targets::gaussian_particles const normal{constant, matrix};
+    targets::gaussian_particles const block{matrix, matrix.leftCols(3), matrix};
+    targets::gaussian_particles const copy{normal};
+    static_assert(std::same_as<decltype(normal), targets::gaussian_particles<float const> const>);
+    static_assert(std::same_as<decltype(block), targets::gaussian_particles<float> const>);
+    static_assert(std::same_as<decltype(copy), targets::gaussian_particles<float const> const>);
+    targets::clipped_returns const clipped{numbers, constants};
+    static_assert(std::same_as<decltype(clipped), targets::clipped_returns<float const> const>);
+    targets::gaussian_source const mixtures{constant, matrix, matrix};
+    targets::dirac_source const points{constant};
+    targets::sample_source const samples{matrix};
+    static_assert(std::same_as<decltype(mixtures), targets::gaussian_source<float> const>);
+    static_assert(std::same_as<decltype(points), targets::dirac_source<float> const>);
+    static_assert(std::same_as<decltype(samples), targets::sample_source<float> const>);
+    quantile_outputs const quantiles{constant, matrix};
+    static_assert(std::same_as<decltype(quantiles), quantile_outputs<float const> const>);
+    targets::rollout_view const steps{constant}, of_one{numbers}, again{steps};
+    static_assert(std::same_as<decltype(steps), targets::rollout_view<float> const>);
+    static_assert(std::same_as<decltype(of_one), targets::rollout_view<float> const>);
+    static_assert(std::same_as<decltype(again), targets::rollout_view<float> const>);
+    // The views are of the given memory.
+    CHECK((weighted.values.data() == matrix.data() && weighted.weights.data() == constant.data()));
+    CHECK((block.deviations.rows() == 2 && block.deviations.col_stride() == 2));
+    CHECK((of_one.steps() == 2 && of_one.environments() == 1 && of_one.rewards.data() == numbers.data()));
+}
 
 TEST_CASE("GAE and the lambda-return of a rollout worked out by hand") {
     // One environment, γ = 1/2, λ = 3/4. The third transition terminates, the fifth is truncated at value 8.

@@ -4,13 +4,20 @@
 #include "targets/rollouts.hpp"
 #include "xtensor/tensors.hpp"
 
+#include <gmac/agent/explained_variance.hpp>
+#include <gmac/losses/clipped_surrogate.hpp>
 #include <gmac/targets/gae.hpp>
 #include <gmac/targets/lambda_return.hpp>
+#include <gmac/targets/normalize.hpp>
 #include <gmac/targets/particles.hpp>
 #include <gmac/targets/sr_lambda.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 using namespace gmac;
 using namespace gmac::test;
@@ -54,6 +61,19 @@ TEST_CASE("GAE and the lambda-return on xtensors", "[xtensor]") {
         results({rewards, terminated, tensor}, a, r);
         CHECK(differences(a, expected) == 0);
     });
+    auto const with_bools = [&](auto&& tensor) {
+        for (std::size_t t = 0; t < steps; ++t)
+            for (std::size_t e = 0; e < environments; ++e)
+                tensor(t, e) = known.view().truncated(t, e) != 0;
+        xt::xtensor<double, 2> a(shape{steps, environments}), r(a);
+        results({rewards, terminated, tensor}, a, r);
+        CHECK(differences(a, expected) == 0);
+    };
+    with_bools(xt::xtensor<bool, 2>(shape{steps, environments}));
+    with_bools(xt::xtensor<bool, 2, xt::layout_type::column_major>(shape{steps, environments}));
+    with_bools(xt::xarray<bool>(std::vector<std::size_t>{steps, environments}));
+    xt::xtensor<bool, 2> larger(shape{2 * steps, environments + 1});
+    with_bools(xt::view(larger, xt::range(0, 2 * steps, 2), xt::range(1, environments + 1)));
     all_advantages.for_each([&](std::string_view kind, auto& tensor) {
         CAPTURE(kind);
         xt::xtensor<double, 2> r(shape{steps, environments});
@@ -65,6 +85,55 @@ TEST_CASE("GAE and the lambda-return on xtensors", "[xtensor]") {
         xt::xtensor<double, 2> a(shape{steps, environments});
         results(known.view(), a, tensor);
         CHECK(differences(tensor, returns) == 0);
+    });
+}
+
+TEST_CASE("One-dimensional xtensors are a rollout of one environment", "[xtensor]") {
+    gmac::testing::random_rollout<double> const single(9, 1, 1, 3, 6);
+    xt::xtensor<double, 1> rewards(std::array<std::size_t, 1>{9});
+    xt::xarray<bool> flags(std::vector<std::size_t>{9});
+    for (std::size_t t = 0; t < 9; ++t) {
+        rewards(t) = single.rewards[t];
+        flags(t) = single.truncated[t] != 0;
+    }
+    std::vector<double> expected(9), found(9);
+    targets::gae{}(single.view(), single.state_values(), single.final_values(), expected);
+    targets::gae{}(targets::rollout_view{rewards, single.terminated, flags}, single.state_values(),
+                   single.final_values(), found);
+    CHECK(found == expected);
+    xt::xarray<bool> const cube(std::vector<std::size_t>{9, 1, 1});
+    CHECK_THROWS_WITH((targets::rollout_view<double>{rewards, cube}),
+                      "a matrix is wanted, but the tensor has 3 dimensions");
+}
+
+TEST_CASE("Numbers of a minibatch on xtensors, whole and every second one", "[xtensor]") {
+    std::vector<double> const now{-0.5, 0.05, 0.4, 0.1}, old{0.1, 0.0, -0.1, 0.2}, advantages{1.5, -0.7, 2.0, 0.3};
+    std::vector<double> normal(advantages), gradient(4);
+    targets::normalize(normal);
+    losses::clipped_surrogate const surrogate;
+    double const loss = surrogate.value_and_gradient(now, old, advantages, gradient, 0.25).loss;
+    double const explained = explained_variance(advantages, now);
+
+    auto const check = [&](auto const& make) {
+        auto a = make(now), b = make(old), c = make(advantages), slopes = make(old);
+        CHECK(surrogate.value_and_gradient(a, b, c, slopes, 0.25).loss == loss);
+        CHECK(explained_variance(c, a) == explained);
+        targets::normalize(c);
+        for (std::size_t i = 0; i < 4; ++i) {
+            CHECK(slopes(i) == gradient[i]);
+            CHECK(c(i) == normal[i]);
+        }
+    };
+    check([](std::vector<double> const& numbers) {
+        xt::xtensor<double, 1> whole(std::array<std::size_t, 1>{4});
+        std::ranges::copy(numbers, whole.begin());
+        return whole;
+    });
+    check([](std::vector<double> const& numbers) {
+        xt::xtensor<double, 2> matrix(shape{4, 2});
+        for (std::size_t i = 0; i < 4; ++i)
+            matrix(i, 1) = numbers[i];
+        return xt::view(std::move(matrix), xt::all(), 1);
     });
 }
 

@@ -37,6 +37,32 @@ concept xtensor_like = requires(M& m) {
 template <class M>
 concept other_tensor = eigen_like<M> || xtensor_like<M>;
 
+/// Expressions of Eigen and xtensor that are computed where they are read, as a + b is, and picked rows or columns.
+template <class M>
+concept lazy_tensor = !other_tensor<M> && (
+                                              requires(M& m, typename std::remove_cvref_t<M>::Scalar) {
+                                                  m.rows();
+                                                  m.cols();
+                                              } ||
+                                              requires(M& m, typename std::remove_cvref_t<M>::value_type) {
+                                                  m.shape();
+                                                  m.dimension();
+                                              });
+
+template <class M>
+concept tensor = other_tensor<M> || lazy_tensor<M>;
+
+/// The number type of what is no view: of an expression or a range, or else float.
+template <class M>
+struct number_of {
+    using type = float;
+};
+template <class M>
+    requires requires { typename M::value_type; }
+struct number_of<M> {
+    using type = typename M::value_type;
+};
+
 template <class M>
 using element_of = std::remove_pointer_t<decltype(std::declval<M&>().data())>;
 
@@ -45,6 +71,17 @@ template <class From, class To>
 concept same_or_more_const = std::same_as<From, To> || std::same_as<From const, To>;
 
 } // namespace detail
+
+template <class T>
+class vector_view;
+template <class T>
+class matrix_view;
+
+/// Whatever converts to a view of it, as a view: the first line of every function that takes tensors.
+template <class M>
+[[nodiscard]] constexpr auto as_matrix(M&& matrix);
+template <class R>
+[[nodiscard]] constexpr auto as_vector(R&& range);
 
 /// A non-owning strided vector: element i is data[i * stride]. Strides count elements.
 template <class T>
@@ -84,6 +121,12 @@ public:
             *this = vector_view(tensor.data() + tensor.data_offset(), static_cast<std::size_t>(tensor.shape()[0]),
                                 static_cast<std::ptrdiff_t>(tensor.strides()[0]));
         }
+    }
+
+    /// An expression is refused with one sentence.
+    template <detail::lazy_tensor M>
+    constexpr vector_view(M&& expression) {
+        static_cast<void>(as_vector(expression));
     }
 
     [[nodiscard]] constexpr T* data() const noexcept { return data_; }
@@ -149,6 +192,12 @@ public:
         }
     }
 
+    /// An expression is refused with one sentence.
+    template <detail::lazy_tensor M>
+    constexpr matrix_view(M&& expression) {
+        static_cast<void>(as_matrix(expression));
+    }
+
     [[nodiscard]] constexpr T* data() const noexcept { return data_; }
     [[nodiscard]] constexpr std::size_t rows() const noexcept { return rows_; }
     [[nodiscard]] constexpr std::size_t cols() const noexcept { return cols_; }
@@ -194,14 +243,36 @@ private:
 template <detail::other_tensor M>
 matrix_view(M&&) -> matrix_view<detail::element_of<M>>;
 
-/// Whatever converts to a view of it, as a view: the first line of every function that takes tensors.
 template <class M>
-[[nodiscard]] constexpr auto as_matrix(M&& matrix) {
-    return matrix_view(matrix);
+constexpr auto as_matrix(M&& matrix) {
+    if constexpr (requires { matrix_view(matrix); }) {
+        return matrix_view(matrix);
+    } else {
+        constexpr bool lazy = detail::lazy_tensor<M>;
+        static_assert(!lazy,
+                      "this expression has no memory that a view could show: evaluate it first, as Eigen's .eval() "
+                      "and xt::eval do");
+        static_assert(lazy,
+                      "this is no matrix: it is to be an Eigen matrix, a two-dimensional xtensor, or "
+                      "gmac::matrix_view(pointer, rows, columns)");
+        return matrix_view<typename detail::number_of<std::remove_cvref_t<M>>::type>();
+    }
 }
 template <class R>
-[[nodiscard]] constexpr auto as_vector(R&& range) {
-    return vector_view(range);
+constexpr auto as_vector(R&& range) {
+    if constexpr (requires { vector_view(range); }) {
+        return vector_view(range);
+    } else {
+        constexpr bool lazy = detail::lazy_tensor<R>;
+        static_assert(
+            lazy,
+            "this is no vector: it is to be a contiguous range, an Eigen vector, a one-dimensional xtensor, or "
+            "gmac::vector_view(pointer, size)");
+        using T = typename detail::number_of<std::remove_cvref_t<R>>::type;
+        if constexpr (lazy)
+            static_cast<void>(as_matrix(range));
+        return vector_view<T>();
+    }
 }
 
 /// A vector as a matrix of one column.
@@ -217,6 +288,34 @@ template <class M>
 using matrix_value = typename decltype(as_matrix(std::declval<M&>()))::value_type;
 template <class R>
 using vector_value = typename decltype(as_vector(std::declval<R&>()))::value_type;
+
+/// What converts to a view, or is refused with a sentence.
+template <class M>
+concept matrix_like = tensor<M> || requires(M& m) { matrix_view(m); };
+template <class R>
+concept vector_like = lazy_tensor<R> || requires(R& r) { vector_view(r); };
+
+/// For deduction guides: the element type that views of all of them can have, const if one of them is.
+template <class T, class... Others>
+struct shared_element {
+    using type = std::conditional_t<(std::is_const_v<Others> || ...), T const, T>;
+};
+template <class M>
+struct element_of_matrix {};
+template <matrix_like M>
+struct element_of_matrix<M> {
+    using type = typename decltype(as_matrix(std::declval<M&>()))::element_type;
+};
+template <class R>
+struct element_of_vector {};
+template <vector_like R>
+struct element_of_vector<R> {
+    using type = typename decltype(as_vector(std::declval<R&>()))::element_type;
+};
+template <class... M>
+using matrix_element = typename shared_element<typename element_of_matrix<M>::type...>::type;
+template <class... R>
+using vector_element = typename shared_element<typename element_of_vector<R>::type...>::type;
 
 // Parameters of these types do not take part in the deduction of T, so everything that converts to a view may be given.
 template <class T>

@@ -33,6 +33,9 @@ struct quantile_outputs {
     }
 };
 
+template <detail::matrix_like... Parts>
+quantile_outputs(Parts&&...) -> quantile_outputs<detail::matrix_element<Parts...>>;
+
 /// The same N fractions for every state of a batch of `rows` states, as a matrix with row stride 0.
 template <class T>
 [[nodiscard]] constexpr matrix_view<T> shared_fractions(vector_view<T> fractions, std::size_t rows) noexcept {

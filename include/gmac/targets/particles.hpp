@@ -73,6 +73,9 @@ struct dirac_particles {
     }
 };
 
+template <gmac::detail::matrix_like... Parts>
+dirac_particles(Parts&&...) -> dirac_particles<gmac::detail::matrix_element<Parts...>>;
+
 /// One target distribution a row: m normal components, shapes [B, m]. A standard deviation of exactly zero is a point
 /// mass. Empty weights mean 1/m each; otherwise the weights of a row are not negative and sum to one.
 template <class T>
@@ -117,6 +120,9 @@ struct gaussian_particles {
         return {means, deviations, weights};
     }
 };
+
+template <gmac::detail::matrix_like... Parts>
+gaussian_particles(Parts&&...) -> gaussian_particles<gmac::detail::matrix_element<Parts...>>;
 
 /// Throws gmac::error unless the parts of the targets have one shape with `rows` rows and at least one particle.
 template <class T>

@@ -33,5 +33,7 @@ struct clipped_returns {
     template <class Head>
     static constexpr bool can_be_made_from = true;
 };
+template <gmac::detail::vector_like... Parts>
+clipped_returns(Parts&&...) -> clipped_returns<gmac::detail::vector_element<Parts...>>;
 
 } // namespace gmac::targets

@@ -4,6 +4,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,8 +26,63 @@ namespace detail {
 
 } // namespace detail
 
-/// What the environments gave in T steps of E environments, shapes [T, E]. A flag is set if it is not zero; a matrix of
-/// flags that is left out (a default view) is zero everywhere.
+/// One number of each transition: a matrix [T, E], or of one environment a vector [T]. Flags are bytes or bools.
+template <class T>
+class by_transition : public matrix_view<T const> {
+    using matrix = matrix_view<T const>;
+
+public:
+    constexpr by_transition() noexcept = default;
+    constexpr by_transition(matrix numbers) noexcept : matrix(numbers) {}
+    /// Row-major and contiguous.
+    template <class U>
+    by_transition(U* data, std::size_t steps, std::size_t environments) noexcept
+        : matrix(of_type(matrix_view<U>(data, steps, environments))) {}
+    template <class U>
+    by_transition(U* data, std::size_t steps, std::size_t environments, std::ptrdiff_t step_stride,
+                  std::ptrdiff_t environment_stride) noexcept
+        : matrix(of_type(matrix_view<U>(data, steps, environments, step_stride, environment_stride))) {}
+    /// Whatever converts to a view. Throws gmac::error if a tensor has neither one nor two dimensions.
+    template <class Numbers>
+        requires(!std::derived_from<std::remove_cvref_t<Numbers>, matrix>)
+    by_transition(Numbers&& numbers) : matrix(view_of(numbers)) {}
+
+private:
+    template <class Numbers>
+    [[nodiscard]] static matrix view_of(Numbers& numbers) {
+        constexpr bool is_vector = gmac::detail::vector_like<Numbers> && !gmac::detail::eigen_like<Numbers>;
+        static_assert(
+            is_vector || gmac::detail::matrix_like<Numbers>,
+            "this is neither a matrix [T, E] nor a vector [T] of one environment; a std::vector<bool> has no bools "
+            "in memory: use std::uint8_t");
+        if constexpr (gmac::detail::xtensor_like<Numbers>)
+            return numbers.shape().size() == 1 ? of_type(as_column(as_vector(numbers))) : of_type(as_matrix(numbers));
+        else if constexpr (is_vector)
+            return of_type(as_column(as_vector(numbers)));
+        else if constexpr (gmac::detail::matrix_like<Numbers>)
+            return of_type(as_matrix(numbers));
+        else
+            return {};
+    }
+    template <class U>
+    [[nodiscard]] static matrix of_type(matrix_view<U> const& numbers) noexcept {
+        constexpr bool flags = std::same_as<T, std::uint8_t> && std::same_as<U const, bool const>;
+        static_assert(flags || std::same_as<U const, T const>,
+                      "a rollout's rewards are of its number type, its flags are std::uint8_t or bool");
+        if constexpr (flags) {
+            static_assert(sizeof(bool) == sizeof(std::uint8_t));
+            return {reinterpret_cast<std::uint8_t const*>(numbers.data()), numbers.rows(), numbers.cols(),
+                    numbers.row_stride(), numbers.col_stride()};
+        } else if constexpr (std::same_as<U const, T const>) {
+            return numbers;
+        } else {
+            return {};
+        }
+    }
+};
+
+/// What the environments gave in T steps of E environments, shapes [T, E], or vectors [T] of one environment. A flag is set
+/// if it is not zero; a matrix of flags that is left out (a default view) is zero everywhere.
 ///
 /// Everything else that belongs to a rollout is flattened, row t * E + e: the states x_0 … x_T are rows
 /// 0 … (T + 1) E − 1, and the final observations of the truncated transitions follow in the order of their transitions.
@@ -34,9 +90,9 @@ template <class T>
 struct rollout_view {
     using value_type = T;
 
-    matrix_view<T const> rewards{};
-    matrix_view<std::uint8_t const> terminated{};
-    matrix_view<std::uint8_t const> truncated{};
+    by_transition<T> rewards{};
+    by_transition<std::uint8_t> terminated{};
+    by_transition<std::uint8_t> truncated{};
 
     [[nodiscard]] constexpr std::size_t steps() const noexcept { return rewards.rows(); }
     [[nodiscard]] constexpr std::size_t environments() const noexcept { return rewards.cols(); }
@@ -76,6 +132,25 @@ struct rollout_view {
         return count;
     }
 };
+
+namespace detail {
+
+template <class Rewards>
+struct number_of_rewards {};
+template <gmac::detail::matrix_like Rewards>
+struct number_of_rewards<Rewards> {
+    using type = gmac::detail::matrix_value<Rewards>;
+};
+template <class Rewards>
+    requires(gmac::detail::vector_like<Rewards> && !gmac::detail::matrix_like<Rewards>)
+struct number_of_rewards<Rewards> {
+    using type = gmac::detail::vector_value<Rewards>;
+};
+
+} // namespace detail
+
+template <class Rewards, class... Flags>
+rollout_view(Rewards&&, Flags&&...) -> rollout_view<typename detail::number_of_rewards<Rewards>::type>;
 
 namespace detail {
 

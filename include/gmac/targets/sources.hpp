@@ -31,6 +31,8 @@ struct gaussian_source {
     matrix_view<T const> means{};
     matrix_view<T const> deviations{};
 };
+template <gmac::detail::matrix_like... Parts>
+gaussian_source(Parts&&...) -> gaussian_source<std::remove_const_t<gmac::detail::matrix_element<Parts...>>>;
 
 /// Point masses, [rows, N]: the quantiles or samples that a head gives. A fresh particle is one of them, chosen with
 /// its weight as probability; without weights all are equally likely.
@@ -39,6 +41,8 @@ struct dirac_source {
     matrix_view<T const> values{};
     matrix_view<T const> weights{};
 };
+template <gmac::detail::matrix_like... Parts>
+dirac_source(Parts&&...) -> dirac_source<std::remove_const_t<gmac::detail::matrix_element<Parts...>>>;
 
 /// Independent samples of each state's distribution, [rows, N], as an implicit quantile head gives them at N fractions
 /// that were drawn uniformly. They are random already: particle i is replaced by sample i mod N, without another draw.
@@ -46,6 +50,8 @@ template <class T>
 struct sample_source {
     matrix_view<T const> values{};
 };
+template <gmac::detail::matrix_like Values>
+sample_source(Values&&) -> sample_source<std::remove_const_t<gmac::detail::matrix_element<Values>>>;
 
 namespace detail {
 
