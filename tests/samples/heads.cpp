@@ -77,6 +77,21 @@ TEST_CASE("An implicit-quantile head draws fractions, for every state or once") 
     CHECK(outputs.middle_rows(1, 1).values(0, 0) == 6.0);
 }
 
+TEST_CASE("Quantiles are samples with their fractions and without, and may be changed before they are read") {
+    heads::implicit_quantile const head{.samples_per_state = 2};
+    std::vector<float> values{1.0f, 3.0f, 5.0f, 9.0f};
+    std::vector<float> const fractions{0.25f, 0.75f};
+    matrix_view<float> const matrix(values.data(), 2, 2);
+    quantile_outputs<float const> quantiles{matrix, shared_fractions(vector_view<float const>(fractions), 2)};
+    std::vector<float> means(2);
+    head.mean(quantiles, means);
+    CHECK(means == std::vector{2.0f, 7.0f});
+    CHECK(head.samples(quantiles).data() == values.data());
+    CHECK(head.samples(matrix).data() == values.data());
+    CHECK_THROWS_WITH(head.samples(matrix.middle_cols(0, 1)),
+                      "implicit_quantile head: the matrix of quantiles is 2 x 1, but must be 2 x 2");
+}
+
 TEST_CASE("Means in float do not lose what many samples add") {
     heads::implicit_quantile const head{.samples_per_state = 100'000};
     std::vector<float> values(100'000, 0.1f), means(1);

@@ -67,7 +67,7 @@ TEST_CASE("Flags may be bools, and a rollout of one environment vectors") {
         return numbers;
     };
     auto const expected = results(known, all);
-    CHECK(expected != results(known, {all.rewards, {}, all.truncated}));
+    REQUIRE((all.truncations() > 0 && std::ranges::count(known.terminated, 1) > 0));
 
     Eigen::Array<bool, Eigen::Dynamic, Eigen::Dynamic> terminated(7, 3), truncated(7, 3);
     Eigen::Array<bool, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> by_rows(7, 3);

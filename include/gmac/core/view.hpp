@@ -302,16 +302,22 @@ struct shared_element {
 };
 template <class M>
 struct element_of_matrix {};
-template <matrix_like M>
+template <class M>
+    requires requires(M& m) { matrix_view(m); }
 struct element_of_matrix<M> {
-    using type = typename decltype(as_matrix(std::declval<M&>()))::element_type;
+    using type = typename decltype(matrix_view(std::declval<M&>()))::element_type;
 };
+template <lazy_tensor M>
+struct element_of_matrix<M> : number_of<std::remove_cvref_t<M>> {};
 template <class R>
 struct element_of_vector {};
-template <vector_like R>
+template <class R>
+    requires requires(R& r) { vector_view(r); }
 struct element_of_vector<R> {
-    using type = typename decltype(as_vector(std::declval<R&>()))::element_type;
+    using type = typename decltype(vector_view(std::declval<R&>()))::element_type;
 };
+template <lazy_tensor R>
+struct element_of_vector<R> : number_of<std::remove_cvref_t<R>> {};
 template <class... M>
 using matrix_element = typename shared_element<typename element_of_matrix<M>::type...>::type;
 template <class... R>

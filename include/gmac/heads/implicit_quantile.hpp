@@ -61,7 +61,7 @@ struct implicit_quantile {
         detail::row_means(outputs.values, samples_per_state, as_vector(values_of_states), name_in_messages);
     }
     template <class Outputs, class Values>
-    void mean(Outputs&& values_of_quantiles, Values&& values_of_states) const {
+    void mean(Outputs const& values_of_quantiles, Values&& values_of_states) const {
         detail::row_means(as_matrix(values_of_quantiles), samples_per_state, as_vector(values_of_states),
                           name_in_messages);
     }
@@ -70,8 +70,14 @@ struct implicit_quantile {
     template <class T>
     [[nodiscard]] constexpr matrix_view<std::remove_const_t<T> const> samples(
         quantile_outputs<T> const& outputs) const {
-        require_shape(outputs.values, outputs.rows(), samples_per_state, "the matrix of quantiles", name_in_messages);
-        return outputs.values;
+        return samples(outputs.values);
+    }
+    template <class Outputs>
+    [[nodiscard]] constexpr auto samples(Outputs const& values_of_quantiles) const {
+        auto const raw = as_matrix(values_of_quantiles);
+        using T = typename decltype(raw)::value_type;
+        require_shape(raw, raw.rows(), samples_per_state, "the matrix of quantiles", name_in_messages);
+        return matrix_view<T const>(raw);
     }
 
     /// The quantiles with their fractions. Throws gmac::error if the shapes do not fit.
@@ -82,6 +88,16 @@ struct implicit_quantile {
         require_shape(outputs.fractions, outputs.rows(), samples_per_state, "the matrix of fractions",
                       name_in_messages);
         return outputs;
+    }
+
+    /// A matrix of quantiles alone is refused with one sentence.
+    template <class T>
+    [[nodiscard]] constexpr quantile_outputs<std::remove_const_t<T> const> quantiles(matrix_view<T> const&) const {
+        static_assert(!std::same_as<T, T>,
+                      "heads::implicit_quantile has a fraction for each quantile: its outputs are "
+                      "gmac::quantile_outputs{values, fractions}, as nn::implicit_quantile_network gives "
+                      "them, not one matrix");
+        return {};
     }
 
     /// Equally likely points of each state's distribution: quantiles [B, N] → points [B, N]. Throws gmac::error if the

@@ -8,6 +8,7 @@
 #include <gmac/losses/detail/mean_over_states.hpp>
 #include <gmac/losses/detail/mixture_sums.hpp>
 #include <gmac/losses/detail/mixture_unit.hpp>
+#include <gmac/losses/detail/number_type.hpp>
 #include <gmac/losses/detail/target_block.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
@@ -59,7 +60,7 @@ struct gaussian_mixture_energy {
     [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
-        return evaluate<lanes::lane_for_t<T>, false, T>(head, raw, targets, {});
+        return evaluate<lanes::lane_for_t<T>, false, T>(head, raw, detail::targets_as<T>(targets), {});
     }
 
     /// Also writes the gradient with respect to the raw outputs, in the same pass. It may be written over the outputs;
@@ -68,7 +69,8 @@ struct gaussian_mixture_energy {
     auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient) const {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
-        return value_and_gradient_in_lanes<lanes::lane_for_t<T>>(head, raw, targets, as_matrix(gradient));
+        return value_and_gradient_in_lanes<lanes::lane_for_t<T>>(head, raw, detail::targets_as<T>(targets),
+                                                                 detail::gradient_as<T>(as_matrix(gradient)));
     }
 
     /// The same with a lane type of the caller's choice, whose scalar is that of the views.

@@ -7,6 +7,7 @@
 #include <gmac/losses/detail/energy_lanes.hpp>
 #include <gmac/losses/detail/energy_pairs.hpp>
 #include <gmac/losses/detail/mean_over_states.hpp>
+#include <gmac/losses/detail/number_type.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
 #include <gmac/losses/detail/smaller_unit.hpp>
 #include <gmac/losses/detail/sorted_rows.hpp>
@@ -72,15 +73,18 @@ private:
     auto evaluate(Head const& head, Outputs& outputs, Targets const& targets, Gradient const& gradient) const {
         static_assert(detail::are_dirac_particles<Targets> || !fits_head<Head>,
                       "sample_energy compares samples: its targets are targets::dirac_particles");
-        if constexpr (require_fit<sample_energy, Head>() && detail::are_dirac_particles<Targets>) {
+        if constexpr (gmac::detail::tensor<Outputs>) {
+            auto const view = as_matrix(outputs);
+            return evaluate<Lanes, WithGradient>(head, view, targets, gradient);
+        } else if constexpr (require_fit<sample_energy, Head>() && detail::are_dirac_particles<Targets>) {
             auto const samples = head.samples(outputs);
             using T = typename decltype(samples)::value_type;
             using V = std::conditional_t<std::is_void_v<Lanes>, lanes::lane_for_t<T>, Lanes>;
-            targets::dirac_particles<T const> const wanted = targets;
+            auto const wanted = detail::targets_as<T>(targets);
             detail::require_samples(samples, wanted, name);
             matrix_view<T> to;
             if constexpr (WithGradient) {
-                to = gradient;
+                to = detail::gradient_as<T>(gradient);
                 detail::require_gradient(to, samples, wanted, name);
             }
             return detail::without_overflow<

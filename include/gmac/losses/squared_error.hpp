@@ -6,6 +6,7 @@
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/mean_over_states.hpp>
+#include <gmac/losses/detail/number_type.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/returns.hpp>
 
@@ -81,7 +82,7 @@ struct squared_error {
     [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Returns&& returns) const {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
-        return evaluate<false, T>(head, raw, as_vector(returns), {});
+        return evaluate<false, T>(head, raw, detail::targets_as<T>(as_vector(returns)), {});
     }
 
     /// Also writes the gradient with respect to the raw outputs; it may be written over the outputs.
@@ -89,10 +90,11 @@ struct squared_error {
     auto value_and_gradient(Head const& head, Outputs&& outputs, Returns&& returns, Gradient&& gradient) const {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
-        matrix_view<T> const to = as_matrix(gradient);
+        matrix_view<T> const to = detail::gradient_as<T>(as_matrix(gradient));
         require_shape(to, raw.rows(), Head::outputs, "the gradient", name);
-        detail::require_apart(to, raw, as_vector(returns), name);
-        return evaluate<true, T>(head, raw, as_vector(returns), to);
+        auto const wanted = detail::targets_as<T>(as_vector(returns));
+        detail::require_apart(to, raw, wanted, name);
+        return evaluate<true, T>(head, raw, wanted, to);
     }
 
     /// A head that does not fit is refused at compile time, in one sentence.
@@ -142,7 +144,8 @@ struct clipped_squared_error {
     [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
-        return evaluate<false, T>(head, raw, as_vector(targets.returns), as_vector(targets.old_values), {});
+        return evaluate<false, T>(head, raw, detail::targets_as<T>(as_vector(targets.returns)),
+                                  detail::targets_as<T>(as_vector(targets.old_values)), {});
     }
 
     /// Also writes the gradient with respect to the raw outputs; it may be written over the outputs.
@@ -150,11 +153,13 @@ struct clipped_squared_error {
     auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient) const {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
-        matrix_view<T> const to = as_matrix(gradient);
+        matrix_view<T> const to = detail::gradient_as<T>(as_matrix(gradient));
         require_shape(to, raw.rows(), Head::outputs, "the gradient", name);
-        detail::require_apart(to, raw, as_vector(targets.returns), name);
-        detail::require_apart(to, raw, as_vector(targets.old_values), name);
-        return evaluate<true, T>(head, raw, as_vector(targets.returns), as_vector(targets.old_values), to);
+        auto const returns = detail::targets_as<T>(as_vector(targets.returns));
+        auto const old_values = detail::targets_as<T>(as_vector(targets.old_values));
+        detail::require_apart(to, raw, returns, name);
+        detail::require_apart(to, raw, old_values, name);
+        return evaluate<true, T>(head, raw, returns, old_values, to);
     }
 
     /// A head that does not fit is refused at compile time, in one sentence.

@@ -8,6 +8,7 @@
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/lane_table.hpp>
 #include <gmac/losses/detail/mean_over_states.hpp>
+#include <gmac/losses/detail/number_type.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
@@ -83,12 +84,12 @@ auto evaluate_on_atoms(Loss const& loss, Head const& head, Outputs& outputs, Tar
         using T = typename decltype(view)::value_type;
         using V = std::conditional_t<std::is_void_v<Lanes>, lanes_on_atoms<T, N>, Lanes>;
         matrix_view<T const> const raw = view;
-        targets::dirac_particles<T const> const wanted = targets;
+        auto const wanted = targets_as<T>(targets);
         require_shape(raw, raw.rows(), N, "outputs", Loss::name);
         require_samples(raw, wanted, Loss::name);
         matrix_view<T> to;
         if constexpr (WithGradient) {
-            to = gradient;
+            to = gradient_as<T>(gradient);
             require_gradient(to, raw, wanted, Loss::name);
         }
         check_options(loss);
@@ -119,7 +120,7 @@ void write_masses(Loss const& loss, Head const& head, Targets const& targets, Ma
     auto const to = as_matrix(masses);
     using T = typename decltype(to)::value_type;
     using V = lanes_on_atoms<T, N>;
-    targets::dirac_particles<T const> const wanted = targets;
+    auto const wanted = targets_as<T>(targets);
     require_samples(matrix_view<T const>(to), wanted, Loss::name);
     require_shape(to, to.rows(), N, "the matrix of masses", Loss::name);
     require(!may_overlap(to, wanted.values) && !(wanted.weighted() && may_overlap(to, wanted.weights)),

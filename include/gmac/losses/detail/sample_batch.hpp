@@ -7,6 +7,7 @@
 #include <gmac/core/view.hpp>
 #include <gmac/distributions/component.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
+#include <gmac/losses/detail/number_type.hpp>
 #include <gmac/losses/detail/smaller_unit.hpp>
 #include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
@@ -146,17 +147,20 @@ auto evaluate_quantiles(Loss const& loss, Head const& head, Outputs& outputs, Ta
                         Gradient const& gradient) {
     static_assert(are_dirac_particles<Targets> || !fits_head<Loss, Head>,
                   "this loss compares samples: its targets are targets::dirac_particles");
-    if constexpr (require_fit<Loss, Head>() && are_dirac_particles<Targets>) {
+    if constexpr (gmac::detail::tensor<Outputs>) {
+        auto const view = as_matrix(outputs);
+        return evaluate_quantiles<Lanes, WithGradient>(loss, head, view, targets, gradient);
+    } else if constexpr (require_fit<Loss, Head>() && are_dirac_particles<Targets>) {
         auto const predicted = head.quantiles(outputs);
         using T = typename decltype(predicted)::value_type;
         using V = std::conditional_t<std::is_void_v<Lanes>, lanes::lane_for_t<T>, Lanes>;
-        targets::dirac_particles<T const> const wanted = targets;
+        auto const wanted = targets_as<T>(targets);
         loss.check();
         require_samples(predicted.values, wanted, Loss::name);
         require_fractions(predicted.fractions, Loss::name);
         matrix_view<T> to;
         if constexpr (WithGradient) {
-            to = gradient;
+            to = gradient_as<T>(gradient);
             require_gradient(to, predicted.values, wanted, Loss::name);
             require(!may_overlap(to, predicted.fractions),
                     "{}: the gradient overlaps the fractions in memory, but must have memory of its own", Loss::name);
