@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/random.hpp>
 #include <gmac/heads.hpp>
 #include <gmac/losses.hpp>
 #include <gmac/targets.hpp>
@@ -27,12 +28,15 @@ struct given {
     targets::dirac_particles<double const> points;
     targets::gaussian_particles<double const> components;
     targets::rollout_view<double> rollout;
+    targets::gaussian_particles<double> drawn;
+    gmac::random_stream random;
 };
 
 #ifdef GMAC_CONTROL
 /// The calls whose misuse is refused.
 inline void use(given& x) {
     targets::gae{}(x.rollout, x.vector, x.vector, x.vector);
+    targets::sr_lambda{}(x.rollout, targets::gaussian_source{x.matrix, x.matrix, x.matrix}, x.random, x.drawn);
     losses::squared_error{}.value_and_gradient(heads::scalar(), x.matrix, x.vector, x.other);
     losses::clipped_squared_error{}.value_and_gradient(heads::scalar(), x.matrix, x.clipped, x.other);
     losses::huber_quantile{}.value_and_gradient(heads::dirac<5>(), x.matrix, x.points, x.other);

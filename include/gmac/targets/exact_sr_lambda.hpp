@@ -169,14 +169,16 @@ struct exact_sr_lambda {
     template <std::floating_point T, class Source, class Targets>
     void operator()(rollout_view<T> const& rollout, Source const& source, Targets const& targets,
                     executor* tasks = nullptr) const {
-        auto const pass = prepare(rollout, source, targets);
-        std::size_t const all = rollout.environments();
-        detail::require_distributions(source, all, detail::locations(source).rows() - all, "exact_sr_lambda");
-        if (tasks != nullptr)
-            tasks->run(all, pass);
-        else
-            for (std::size_t e = 0; e < all; ++e)
-                pass(e);
+        if constexpr (detail::require_kinds<T, Source, Targets>()) {
+            auto const pass = prepare(rollout, source, targets);
+            std::size_t const all = rollout.environments();
+            detail::require_distributions(source, all, detail::locations(source).rows() - all, "exact_sr_lambda");
+            if (tasks != nullptr)
+                tasks->run(all, pass);
+            else
+                for (std::size_t e = 0; e < all; ++e)
+                    pass(e);
+        }
     }
 
 private:
@@ -199,15 +201,6 @@ private:
     template <class T, class Source, class Targets>
     [[nodiscard]] detail::exact_pass<T, Source, Targets> prepare(rollout_view<T> const& rollout, Source const& source,
                                                                  Targets const& targets) const {
-        static_assert(
-            std::same_as<Source, gaussian_source<T>> || std::same_as<Source, dirac_source<T>> ||
-                std::same_as<Source, sample_source<T>>,
-            "exact_sr_lambda: the value distributions are a gaussian_source, dirac_source or sample_source of "
-            "the rewards' type");
-        static_assert(std::same_as<Targets, gaussian_particles<T>> ||
-                          (std::same_as<Targets, dirac_particles<T>> && !std::same_as<Source, gaussian_source<T>>),
-                      "exact_sr_lambda: the targets are gaussian_particles or, not from Gaussian mixtures, "
-                      "dirac_particles of the rewards' type");
         constexpr bool gaussian = std::same_as<Targets, gaussian_particles<T>>;
         require_options();
         require(gaussian || components == 0,

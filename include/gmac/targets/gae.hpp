@@ -42,9 +42,13 @@ template <std::floating_point T, class Numbers>
         require_shape(matrix, steps, environments, name, where);
         return matrix;
     } else {
-        static_assert(std::convertible_to<Numbers, vector_view<T>>,
+        constexpr bool is_vector = std::convertible_to<Numbers, vector_view<T>>;
+        static_assert(is_vector,
                       "the numbers of a rollout are a matrix [T, E] or a vector of T E elements of the rewards' type");
-        return as_steps(vector_view<T>(numbers));
+        if constexpr (is_vector)
+            return as_steps(vector_view<T>(numbers));
+        else
+            return {};
     }
 }
 

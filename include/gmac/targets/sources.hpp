@@ -7,6 +7,7 @@
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/distributions/component.hpp>
+#include <gmac/targets/particles.hpp>
 
 #include <xsimd/xsimd.hpp>
 
@@ -66,6 +67,24 @@ template <class Source>
 concept particle_source = std::same_as<Source, gaussian_source<typename source_scalar<Source>::type>> ||
                           std::same_as<Source, dirac_source<typename source_scalar<Source>::type>> ||
                           std::same_as<Source, sample_source<typename source_scalar<Source>::type>>;
+
+/// Stops the compilation with one sentence unless source and targets are of the rollout's number type T and fit each other.
+/// Gives whether they do.
+template <class T, class Source, class Targets>
+[[nodiscard]] consteval bool require_kinds() {
+    constexpr bool is_source = std::same_as<Source, gaussian_source<T>> || std::same_as<Source, dirac_source<T>> ||
+                               std::same_as<Source, sample_source<T>>;
+    constexpr bool are_targets =
+        std::same_as<Targets, gaussian_particles<T>> ||
+        (std::same_as<Targets, dirac_particles<T>> && !std::same_as<Source, gaussian_source<T>>);
+    static_assert(is_source,
+                  "the value distributions are to be a gaussian_source, dirac_source or sample_source of the "
+                  "rewards' number type");
+    static_assert(are_targets || !is_source,
+                  "the targets are to be gaussian_particles or, not from Gaussian mixtures, dirac_particles, of the "
+                  "rewards' number type and not const");
+    return is_source && are_targets;
+}
 
 template <class T>
 [[nodiscard]] constexpr matrix_view<T const> const& locations(gaussian_source<T> const& source) noexcept {

@@ -137,37 +137,41 @@ struct sr_lambda {
     template <std::floating_point T, class Source, class Targets>
     void operator()(rollout_view<T> const& rollout, Source const& source, std::span<random_stream> streams,
                     Targets const& targets, executor* tasks = nullptr) const {
-        auto const pass = prepare(rollout, source, targets);
-        std::size_t const all = rollout.environments();
-        require(streams.size() == all,
-                "sr_lambda: there are {} random streams, but must be one for each of {} environments", streams.size(),
-                all);
-        detail::require_distributions(source, all, detail::locations(source).rows() - all, "sr_lambda");
-        auto const run = [&](std::size_t task) {
-            pass(task * detail::environments_at_once, part(streams, task * detail::environments_at_once, all));
-        };
-        std::size_t const count = (all + detail::environments_at_once - 1) / detail::environments_at_once;
-        if (tasks != nullptr)
-            tasks->run(count, run);
-        else
-            for (std::size_t task = 0; task < count; ++task)
-                run(task);
+        if constexpr (detail::require_kinds<T, Source, Targets>()) {
+            auto const pass = prepare(rollout, source, targets);
+            std::size_t const all = rollout.environments();
+            require(streams.size() == all,
+                    "sr_lambda: there are {} random streams, but must be one for each of {} environments",
+                    streams.size(), all);
+            detail::require_distributions(source, all, detail::locations(source).rows() - all, "sr_lambda");
+            auto const run = [&](std::size_t task) {
+                pass(task * detail::environments_at_once, part(streams, task * detail::environments_at_once, all));
+            };
+            std::size_t const count = (all + detail::environments_at_once - 1) / detail::environments_at_once;
+            if (tasks != nullptr)
+                tasks->run(count, run);
+            else
+                for (std::size_t task = 0; task < count; ++task)
+                    run(task);
+        }
     }
 
     /// With one stream: two words of it are the seed of a stream for each environment, numbered 0 … E − 1.
     template <std::floating_point T, class Source, class Targets>
     void operator()(rollout_view<T> const& rollout, Source const& source, random_stream& stream,
                     Targets const& targets) const {
-        auto const pass = prepare(rollout, source, targets);
-        std::size_t const all = rollout.environments();
-        detail::require_distributions(source, all, detail::locations(source).rows() - all, "sr_lambda");
-        std::uint64_t const high = stream();
-        std::uint64_t const seed = high << 32u | stream();
-        std::array<random_stream, detail::environments_at_once> own;
-        for (std::size_t e = 0; e < all; e += own.size()) {
-            for (std::size_t i = 0; i < own.size(); ++i)
-                own[i] = random_stream(seed, e + i);
-            pass(e, part(own, 0, all - e));
+        if constexpr (detail::require_kinds<T, Source, Targets>()) {
+            auto const pass = prepare(rollout, source, targets);
+            std::size_t const all = rollout.environments();
+            detail::require_distributions(source, all, detail::locations(source).rows() - all, "sr_lambda");
+            std::uint64_t const high = stream();
+            std::uint64_t const seed = high << 32u | stream();
+            std::array<random_stream, detail::environments_at_once> own;
+            for (std::size_t e = 0; e < all; e += own.size()) {
+                for (std::size_t i = 0; i < own.size(); ++i)
+                    own[i] = random_stream(seed, e + i);
+                pass(e, part(own, 0, all - e));
+            }
         }
     }
 
@@ -176,18 +180,20 @@ struct sr_lambda {
     template <std::floating_point T, class Source, class Targets>
     void environments(std::size_t first, std::size_t last, rollout_view<T> const& rollout, Source const& source,
                       std::span<random_stream> streams, Targets const& targets) const {
-        auto const pass = prepare(rollout, source, targets);
-        std::size_t const all = rollout.environments();
-        require(streams.size() == all,
-                "sr_lambda: there are {} random streams, but must be one for each of {} environments", streams.size(),
-                all);
-        require(first <= last && last <= all, "sr_lambda: environments {} to {} are asked for, but there are {}", first,
-                last, all);
-        for (std::size_t t = 1; t <= rollout.steps(); ++t)
-            detail::require_distributions(source, t * all + first, last - first, "sr_lambda");
-        detail::require_distributions(source, rollout.state_rows(), pass.truncations(), "sr_lambda");
-        for (std::size_t e = first; e < last; e += detail::environments_at_once)
-            pass(e, part(streams, e, last));
+        if constexpr (detail::require_kinds<T, Source, Targets>()) {
+            auto const pass = prepare(rollout, source, targets);
+            std::size_t const all = rollout.environments();
+            require(streams.size() == all,
+                    "sr_lambda: there are {} random streams, but must be one for each of {} environments",
+                    streams.size(), all);
+            require(first <= last && last <= all, "sr_lambda: environments {} to {} are asked for, but there are {}",
+                    first, last, all);
+            for (std::size_t t = 1; t <= rollout.steps(); ++t)
+                detail::require_distributions(source, t * all + first, last - first, "sr_lambda");
+            detail::require_distributions(source, rollout.state_rows(), pass.truncations(), "sr_lambda");
+            for (std::size_t e = first; e < last; e += detail::environments_at_once)
+                pass(e, part(streams, e, last));
+        }
     }
 
 private:
@@ -200,15 +206,6 @@ private:
     template <class T, class Source, class Targets>
     [[nodiscard]] detail::sr_pass<T, Source, Targets> prepare(rollout_view<T> const& rollout, Source const& source,
                                                               Targets const& targets) const {
-        static_assert(std::same_as<Source, gaussian_source<T>> || std::same_as<Source, dirac_source<T>> ||
-                          std::same_as<Source, sample_source<T>>,
-                      "sr_lambda: the value distributions are a gaussian_source, dirac_source or sample_source of the "
-                      "rewards' type");
-        static_assert(
-            std::same_as<Targets, gaussian_particles<T>> ||
-                (std::same_as<Targets, dirac_particles<T>> && !std::same_as<Source, gaussian_source<T>>),
-            "sr_lambda: the targets are gaussian_particles or, not from Gaussian mixtures, dirac_particles of "
-            "the rewards' type");
         detail::require_unit_interval(discount, "discount", "sr_lambda");
         detail::require_unit_interval(lambda, "lambda", "sr_lambda");
         require(particles > 0, "sr_lambda: particles is 0, but must be at least 1");
