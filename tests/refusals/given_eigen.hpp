@@ -43,6 +43,8 @@ inline void use(given& x) {
     losses::sample_energy{}.value_and_gradient(heads::dirac<5>(), x.matrix, x.points, x.other);
     losses::categorical_energy{}.value_and_gradient(heads::categorical<5>(), x.matrix, x.points, x.other);
     x.mixture.value_and_gradient(x.head, x.matrix, x.components, x.other);
+    heads::categorical<5>().mean(x.matrix, x.vector);
+    x.head.distribution(x.matrix, x.other, x.other, x.other);
     gmac::quantile_outputs const quantiles{x.matrix, x.other};
     static_cast<void>(losses::expectile{}.value(heads::implicit_quantile(), quantiles, x.points));
     static_cast<void>(losses::sample_energy{}.value(heads::implicit_quantile(), x.matrix, x.points));

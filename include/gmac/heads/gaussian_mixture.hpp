@@ -6,6 +6,7 @@
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/special.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/heads/detail/result.hpp>
 
 #include <algorithm>
 #include <array>
@@ -101,9 +102,9 @@ struct gaussian_mixture {
     template <class Outputs, class Values>
     void mean(Outputs&& outputs_of_states, Values&& values_of_states) const {
         auto const raw = as_matrix(outputs_of_states);
-        auto const values = as_vector(values_of_states);
+        using T = typename decltype(raw)::value_type;
+        auto const values = detail::result_as<T>(as_vector(values_of_states));
         require_shape(raw, values.size(), outputs, "outputs", "gaussian_mixture head");
-        using T = typename decltype(values)::value_type;
         matrix_view<T> const column = as_column(values);
         require(!may_overlap(column, raw), "gaussian_mixture head: the values overlap the outputs");
         for_each_block(raw, [&](auto const& block, std::size_t first, std::size_t count) {
@@ -117,9 +118,10 @@ struct gaussian_mixture {
     void distribution(Outputs&& outputs_of_states, Weights&& weights_of_states, Means&& means_of_states,
                       Deviations&& deviations_of_states) const {
         auto const raw = as_matrix(outputs_of_states);
-        auto const weights = as_matrix(weights_of_states);
-        auto const means = as_matrix(means_of_states);
-        auto const deviations = as_matrix(deviations_of_states);
+        using T = typename decltype(raw)::value_type;
+        auto const weights = detail::result_as<T>(as_matrix(weights_of_states));
+        auto const means = detail::result_as<T>(as_matrix(means_of_states));
+        auto const deviations = detail::result_as<T>(as_matrix(deviations_of_states));
         require(raw.cols() == outputs, "gaussian_mixture head: outputs is {} x {}, but must have {} columns",
                 raw.rows(), raw.cols(), outputs);
         require_shape(weights, raw.rows(), K, "weights", "gaussian_mixture head");
