@@ -34,7 +34,7 @@ struct network {
           input(images * module.inputs()),
           output_gradient(images * module.outputs(), 1.0f),
           input_gradient(bytes ? 0 : images * module.inputs()),
-          tape(module.make_tape(images)) {
+          workspace(module.make_workspace(images)) {
         random_stream random(1);
         module.initialize(parameters.span(), random);
         for (auto& x : input)
@@ -42,9 +42,9 @@ struct network {
     }
 
     [[nodiscard]] matrix_view<input_type const> batch() const { return {input.data(), images, module.inputs()}; }
-    void forward() { module.forward(parameters.span(), batch(), tape); }
+    void forward() { module.forward(parameters.span(), batch(), workspace); }
     void backward() {
-        module.backward(parameters.span(), batch(), tape, {output_gradient.data(), images, module.outputs()},
+        module.backward(parameters.span(), batch(), workspace, {output_gradient.data(), images, module.outputs()},
                         gradient.span(), bytes ? matrix_view<float>() : whole(input_gradient));
     }
     [[nodiscard]] matrix_view<float> whole(buffer<float>& numbers) const {
@@ -55,7 +55,7 @@ struct network {
     buffer<float> parameters, gradient;
     std::vector<input_type> input;
     buffer<float> output_gradient, input_gradient;
-    typename Module::tape tape;
+    typename Module::workspace workspace;
 };
 
 /// `operations` of one image forward; backward takes as many for the weights, and again for the input if it has one.

@@ -124,7 +124,7 @@ struct quantile_problem {
     table<T> features{states, width, 1, normal}, slopes{states, options.samples, 2, normal},
         feature_gradient{states, width};
     std::vector<T> parameters = std::vector<T>(network.parameter_count()), gradient = parameters;
-    typename network_type::tape tape = network.make_tape(states);
+    typename network_type::workspace workspace = network.make_workspace(states);
     random_stream random{3};
 
     quantile_problem() { network.initialize(std::span<T>(parameters), random); }
@@ -133,11 +133,11 @@ struct quantile_problem {
     }
     void predict() {
         static_cast<void>(
-            network.predict(std::span<T const>(parameters), std::as_const(features).view(), random, tape));
+            network.predict(std::span<T const>(parameters), std::as_const(features).view(), random, workspace));
         benchmark::ClobberMemory();
     }
     void backward() {
-        network.backward(std::span<T const>(parameters), std::as_const(features).view(), tape,
+        network.backward(std::span<T const>(parameters), std::as_const(features).view(), workspace,
                          std::as_const(slopes).view(), std::span<T>(gradient), feature_gradient.view());
         benchmark::ClobberMemory();
     }

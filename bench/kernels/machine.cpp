@@ -3,7 +3,7 @@
 #include "harness.hpp"
 
 #include <gmac/core/buffer.hpp>
-#include <gmac/core/lane_bits.hpp>
+#include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
 
 #include <array>

@@ -29,14 +29,14 @@ struct perceptron {
     std::size_t rows;
     nn::mlp<Backend> network;
     nn::adam<T> optimiser{network.parameter_count(), {.learning_rate = 1e-4}};
-    typename nn::mlp<Backend>::tape tape;
+    typename nn::mlp<Backend>::workspace workspace;
     buffer<T> parameters, gradient;
     table<T> states, wanted, slope;
 
     perceptron(std::size_t batch, nn::activation function)
         : rows(batch),
           network({inputs, hidden, hidden, outputs}, {.function = function, .activate_last = false}),
-          tape(network.make_tape(batch)),
+          workspace(network.make_workspace(batch)),
           parameters(network.parameter_count()),
           gradient(network.parameter_count()),
           states(batch, inputs, 1, normal),
@@ -47,7 +47,7 @@ struct perceptron {
     }
 
     matrix_view<T const> forward() {
-        return network.forward(std::as_const(parameters).span(), std::as_const(states).view(), tape);
+        return network.forward(std::as_const(parameters).span(), std::as_const(states).view(), workspace);
     }
     /// Forward, mean squared error, backward, Adam.
     T update() {
@@ -63,7 +63,7 @@ struct perceptron {
             }
             loss += of_row;
         }
-        network.backward(std::as_const(parameters).span(), std::as_const(states).view(), tape,
+        network.backward(std::as_const(parameters).span(), std::as_const(states).view(), workspace,
                          std::as_const(slope).view(), gradient.span(), {});
         optimiser.step(parameters.span(), std::as_const(gradient).span());
         return loss / count;

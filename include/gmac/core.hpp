@@ -7,12 +7,9 @@
 #include <gmac/core/counted.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
-#include <gmac/core/lane_bits.hpp>
+#include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/random.hpp>
-#include <gmac/core/registers.hpp>
 #include <gmac/core/special.hpp>
-#include <gmac/core/special_coefficients.hpp>
-#include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>

@@ -6,8 +6,8 @@
 #include <gmac/losses/categorical_cross_entropy.hpp>
 #include <gmac/losses/categorical_energy.hpp>
 #include <gmac/losses/clipped_surrogate.hpp>
+#include <gmac/losses/compatibility.hpp>
 #include <gmac/losses/expectile.hpp>
-#include <gmac/losses/fits.hpp>
 #include <gmac/losses/gaussian_mixture_energy.hpp>
 #include <gmac/losses/hl_gauss.hpp>
 #include <gmac/losses/huber_quantile.hpp>

@@ -57,12 +57,12 @@ std::vector<T> forward_and_backward(gmac::nn::activation function, Make number, 
                slopes = make(rows * outputs, 2.1);
     std::vector<T> result(rows * outputs + layer.parameter_count() + rows * inputs);
     std::span<T> const gradient = std::span<T>(result).subspan(rows * outputs, layer.parameter_count());
-    auto tape = layer.make_tape(rows);
-    auto const output = layer.forward(parameters, {input.data(), rows, inputs}, tape);
+    auto workspace = layer.make_workspace(rows);
+    auto const output = layer.forward(parameters, {input.data(), rows, inputs}, workspace);
     for (std::size_t i = 0; i < rows * outputs; ++i)
         result[i] = output(i / outputs, i % outputs);
     between();
-    layer.backward(parameters, {input.data(), rows, inputs}, tape, {slopes.data(), rows, outputs}, gradient,
+    layer.backward(parameters, {input.data(), rows, inputs}, workspace, {slopes.data(), rows, outputs}, gradient,
                    {result.data() + result.size() - rows * inputs, rows, inputs});
     return result;
 }

@@ -55,10 +55,10 @@ void check(gmac::nn::image_shape input, gmac::nn::conv2d_options const& options)
         number = random.normal<float>();
 
     std::vector<float> gradient(parameters.size()), input_gradient(x.size());
-    auto tape = layer.make_tape(images);
+    auto workspace = layer.make_workspace(images);
     gmac::matrix_view<float const> const batch(x.data(), images, layer.inputs());
-    auto const y = layer.forward(parameters, batch, tape);
-    layer.backward(parameters, batch, tape, {d.data(), images, layer.outputs()}, gradient,
+    auto const y = layer.forward(parameters, batch, workspace);
+    layer.backward(parameters, batch, workspace, {d.data(), images, layer.outputs()}, gradient,
                    {input_gradient.data(), images, layer.inputs()});
 
     // libtorch has the channels first: [window, filters] = [pixels of it, channels, filters] → [filters, channels, pixels].

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One answer in every layout, tensor library and lane type; nothing allocated; the result in place.
+#include <gmac/core/detail/transpose.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/transpose.hpp>
 #include <gmac/heads/gaussian_mixture.hpp>
 #include <gmac/heads/scalar.hpp>
 #include <gmac/losses/gaussian_mixture_energy.hpp>

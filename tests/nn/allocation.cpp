@@ -50,7 +50,7 @@ TEMPLATE_TEST_CASE("Products allocate nothing, whatever their size", "[nn][alloc
     }
 }
 
-TEMPLATE_TEST_CASE("A whole update allocates nothing after the tapes are made", "[nn][allocation]",
+TEMPLATE_TEST_CASE("A whole update allocates nothing after the workspaces are made", "[nn][allocation]",
                    GMAC_TEST_BACKENDS) {
     using B = TestType;
     using T = typename B::scalar;
@@ -63,11 +63,11 @@ TEMPLATE_TEST_CASE("A whole update allocates nothing after the tapes are made", 
         std::vector<T> input_gradient(x.size());
         nn::adam<T> adam(parameters.size());
         nn::rmsprop<T> rmsprop(parameters.size());
-        auto tape = net.make_tape(rows);
+        auto workspace = net.make_workspace(rows);
         return allocations_during([&] {
             matrix_view<T const> const input(x.data(), rows, net.inputs());
-            net.forward(parameters.span(), input, tape);
-            net.backward(parameters.span(), input, tape, {d.data(), rows, net.outputs()}, gradient.span(),
+            net.forward(parameters.span(), input, workspace);
+            net.backward(parameters.span(), input, workspace, {d.data(), rows, net.outputs()}, gradient.span(),
                          {input_gradient.data(), rows, net.inputs()});
             if (!(nn::clip_gradient_norm(gradient.span(), T(0.5)) > 0))
                 FAIL("there is no gradient");
@@ -93,10 +93,10 @@ TEMPLATE_TEST_CASE("The implicit quantile network allocates in its first backwar
     std::vector<T> const x = random_numbers<T>(32 * 50, random);
     std::vector<T> const d = random_numbers<T>(8 * 50, random);
     matrix_view<T const> const features(x.data(), 50, 32), output_gradient(d.data(), 50, 8);
-    auto tape = net.make_tape(50);
-    auto const forward = [&] { (void)net.predict(parameters, features, random, tape); };
+    auto workspace = net.make_workspace(50);
+    auto const forward = [&] { (void)net.predict(parameters, features, random, workspace); };
     auto const backward = [&] {
-        net.backward(parameters, features, tape, output_gradient, gradient, {feature_gradient.data(), 50, 32});
+        net.backward(parameters, features, workspace, output_gradient, gradient, {feature_gradient.data(), 50, 32});
     };
     CHECK(allocations_during(forward) == 0);
     CHECK(allocations_during(backward) == 2);

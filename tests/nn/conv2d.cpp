@@ -146,11 +146,11 @@ void check(problem const& p, layout l) {
     if constexpr (!bytes)
         input = numbers.cview();
 
-    auto tape = layer.make_tape(rows + 2);
+    auto workspace = layer.make_workspace(rows + 2);
     std::vector<T> gradient(w.size(), T(7));
     matrix_view<T> const wanted = bytes ? matrix_view<T>() : input_gradient.view();
-    auto const y = layer.forward(w, input, tape);
-    layer.backward(w, input, tape, output_gradient.cview(), gradient, wanted);
+    auto const y = layer.forward(w, input, workspace);
+    layer.backward(w, input, workspace, output_gradient.cview(), gradient, wanted);
 
     double const rounding = 400 * static_cast<double>(std::numeric_limits<T>::epsilon());
     std::vector<double> sum(w.size());
@@ -167,7 +167,7 @@ void check(problem const& p, layout l) {
 
     // Again, and without the gradient of the input: the same.
     std::vector<T> again(gradient.size());
-    layer.backward(w, input, tape, output_gradient.cview(), again, {});
+    layer.backward(w, input, workspace, output_gradient.cview(), again, {});
     CHECK(again == gradient);
 }
 
@@ -202,16 +202,16 @@ TEST_CASE("Gradients of two convolutions and a linear layer against finite diffe
     std::vector<double> x = random_numbers<double>(rows * net.inputs(), random);
     std::vector<double> const d = random_numbers<double>(rows * net.outputs(), random);
     std::vector<double> gradient(w.size()), input_gradient(x.size());
-    auto tape = net.make_tape(rows);
+    auto workspace = net.make_workspace(rows);
     auto const loss = [&] {
-        auto const y = net.forward(w, {x.data(), rows, net.inputs()}, tape);
+        auto const y = net.forward(w, {x.data(), rows, net.inputs()}, workspace);
         double sum = 0;
         for (std::size_t i = 0; i < d.size(); ++i)
             sum += y.data()[i] * d[i];
         return sum;
     };
     static_cast<void>(loss());
-    net.backward(w, {x.data(), rows, net.inputs()}, tape, {d.data(), rows, net.outputs()}, gradient,
+    net.backward(w, {x.data(), rows, net.inputs()}, workspace, {d.data(), rows, net.outputs()}, gradient,
                  {input_gradient.data(), rows, net.inputs()});
     auto const slope = [&](double& variable) {
         double const there = variable, step = 1e-5;
@@ -267,8 +267,8 @@ TEST_CASE("The Atari trunk is the paper's network", "[nn][convolution]") {
         at = end;
     }
     x = textbook_layer<double>(x, &*at, 256, act::relu);
-    auto tape = trunk.make_tape(1);
-    auto const y = trunk.forward(w, {screens.data(), 1, screens.size()}, tape);
+    auto workspace = trunk.make_workspace(1);
+    auto const y = trunk.forward(w, {screens.data(), 1, screens.size()}, workspace);
     CHECK(largest_difference(row_of(y, 0), x) < 1e-12);
 }
 
@@ -309,14 +309,14 @@ TEST_CASE("An image trunk is its layers one after the other, bit for bit", "[nn]
     std::vector<double> const d = random_numbers<double>(rows * trunk.outputs(), random);
     matrix_view<std::uint8_t const> const input(images.data(), rows, trunk.inputs());
     matrix_view<double const> const delta(d.data(), rows, trunk.outputs());
-    auto tape = trunk.make_tape(rows);
-    auto other = layers.make_tape(rows);
-    auto const y = trunk.forward(w, input, tape), z = layers.forward(w, input, other);
+    auto workspace = trunk.make_workspace(rows);
+    auto other = layers.make_workspace(rows);
+    auto const y = trunk.forward(w, input, workspace), z = layers.forward(w, input, other);
     for (std::size_t i = 0; i < rows; ++i)
         CHECK(row_of(y, i) == row_of(z, i));
     CHECK(std::any_of(y.data(), y.data() + y.cols(), [](double x) { return x > 0; }));
     std::vector<double> gradient(w.size()), gradient_of_layers(w.size());
-    trunk.backward(w, input, tape, delta, gradient, {});
+    trunk.backward(w, input, workspace, delta, gradient, {});
     layers.backward(w, input, other, delta, gradient_of_layers, {});
     CHECK(gradient == gradient_of_layers);
 
@@ -326,11 +326,11 @@ TEST_CASE("An image trunk is its layers one after the other, bit for bit", "[nn]
                       "image_trunk: there is no fully connected layer, but must be at least one");
     CHECK_THROWS_WITH(nn::image_trunk<B>({.input = {3, 3, 1}, .convolutions = {{2, 3, 1}, {2, 2, 1}}}),
                       "conv2d: kernel is 2, but must fit into images of 1 x 1 pixels");
-    CHECK_THROWS_WITH(trunk.forward(w, {images.data(), 4, 200}, tape),
+    CHECK_THROWS_WITH(trunk.forward(w, {images.data(), 4, 200}, workspace),
                       "conv2d::forward: the input is 4 x 200, but must be 4 x 270");
 }
 
-TEMPLATE_TEST_CASE("Convolutions allocate nothing after the tape is made", "[nn][convolution][allocation]",
+TEMPLATE_TEST_CASE("Convolutions allocate nothing after the workspace is made", "[nn][convolution][allocation]",
                    GMAC_TEST_CONVOLUTIONS) {
     using T = typename TestType::scalar;
     nn::image_trunk<TestType> const trunk({.hidden = {32}});
@@ -339,11 +339,11 @@ TEMPLATE_TEST_CASE("Convolutions allocate nothing after the tape is made", "[nn]
     trunk.initialize(w, random);
     std::vector<std::uint8_t> const screens(2 * trunk.inputs(), 100);
     std::vector<T> const d(2 * trunk.outputs(), T(1));
-    auto tape = trunk.make_tape(2);
+    auto workspace = trunk.make_workspace(2);
     matrix_view<std::uint8_t const> const input(screens.data(), 2, trunk.inputs());
     CHECK(testing::allocations_during([&] {
-              trunk.forward(w, input, tape);
-              trunk.backward(w, input, tape, {d.data(), 2, trunk.outputs()}, gradient, {});
+              trunk.forward(w, input, workspace);
+              trunk.backward(w, input, workspace, {d.data(), 2, trunk.outputs()}, gradient, {});
           }) == 0);
     CHECK(std::any_of(gradient.begin(), gradient.begin() + 8192, [](T x) { return x != 0; }));
 }
@@ -356,7 +356,7 @@ TEST_CASE("A screen alone gives bit for bit what it gives in a batch", "[nn][con
     std::vector<std::uint8_t> screens(5 * trunk.inputs());
     for (auto& pixel : screens)
         pixel = static_cast<std::uint8_t>(random.below(256));
-    auto batch = trunk.make_tape(5), single = trunk.make_tape(1);
+    auto batch = trunk.make_workspace(5), single = trunk.make_workspace(1);
     auto const all = trunk.forward(w, {screens.data(), 5, trunk.inputs()}, batch);
     auto const one = trunk.forward(w, {screens.data() + 3 * trunk.inputs(), 1, trunk.inputs()}, single);
     CHECK(row_of(one, 0) == row_of(all, 3));
@@ -374,16 +374,16 @@ TEST_CASE("Convolutions refuse what does not fit", "[nn][convolution]") {
     CHECK_THROWS_WITH(layer({4, 4, 1}, {.filters = 2, .gain = std::numeric_limits<double>::infinity()}),
                       "conv2d: gain is inf, but must be finite");
     layer const net({4, 4, 1}, {.filters = 2});
-    auto tape = net.make_tape(1);
+    auto workspace = net.make_workspace(1);
     std::vector<double> w(net.parameter_count()), memory(40);
     std::vector<std::uint8_t> const bytes(40);
-    CHECK_THROWS_WITH(net.forward(w, {bytes.data(), 2, 16}, tape),
-                      "conv2d::forward: the input has 2 rows, but the tape was made for 1");
-    CHECK_THROWS_WITH(net.forward(w, {bytes.data(), 1, 15}, tape),
+    CHECK_THROWS_WITH(net.forward(w, {bytes.data(), 2, 16}, workspace),
+                      "conv2d::forward: the input has 2 rows, but the workspace was made for 1");
+    CHECK_THROWS_WITH(net.forward(w, {bytes.data(), 1, 15}, workspace),
                       "conv2d::forward: the input is 1 x 15, but must be 1 x 16");
-    CHECK_THROWS_WITH(net.forward(memory, {bytes.data(), 1, 16}, tape),
+    CHECK_THROWS_WITH(net.forward(memory, {bytes.data(), 1, 16}, workspace),
                       "conv2d::forward: 40 parameters given, but the layer has 20");
     std::vector<double> const d(8);
-    CHECK_THROWS_WITH(net.backward(w, {bytes.data(), 1, 16}, tape, {d.data(), 1, 8}, w, {memory.data(), 1, 16}),
+    CHECK_THROWS_WITH(net.backward(w, {bytes.data(), 1, 16}, workspace, {d.data(), 1, 8}, w, {memory.data(), 1, 16}),
                       "conv2d::backward: there is no gradient with respect to bytes");
 }

@@ -82,7 +82,7 @@ TEMPLATE_TEST_CASE("Values and gradients of the implicit quantile network agains
         output_gradient(states, sizes.samples, layout::both_strided);
     psi.fill(random);
     output_gradient.fill(random);
-    auto tape = net.make_tape(states + 2);
+    auto workspace = net.make_workspace(states + 2);
 
     for (bool shared : {false, true}) {
         std::vector<T> taus(shared ? sizes.samples : states * sizes.samples);
@@ -90,7 +90,7 @@ TEMPLATE_TEST_CASE("Values and gradients of the implicit quantile network agains
             tau = random.template uniform<T>();
         matrix_view<T const> const fractions = shared ? shared_fractions(vector_view<T const>(taus), states)
                                                       : matrix_view<T const>(taus.data(), states, sizes.samples);
-        auto const values = net.predict(parameters, psi.view(), fractions, tape).values;
+        auto const values = net.predict(parameters, psi.view(), fractions, workspace).values;
         REQUIRE(values.rows() == states);
 
         double worst = 0;
@@ -124,7 +124,7 @@ TEMPLATE_TEST_CASE("Values and gradients of the implicit quantile network agains
         CHECK(worst <= 100 * epsilon);
 
         std::vector<T> found(parameters.size(), T(99));
-        net.backward(parameters, psi.view(), tape, output_gradient.view(), found, psi_gradient.view());
+        net.backward(parameters, psi.view(), workspace, output_gradient.view(), found, psi_gradient.view());
         double worst_gradient = 0;
         for (std::size_t i = 0; i < p.size(); ++i)
             worst_gradient = (std::max)(worst_gradient, std::abs(gradient[i] - static_cast<double>(found[i])));
@@ -149,12 +149,12 @@ TEMPLATE_TEST_CASE("The first backward pass, which takes the memory, changes no 
     std::vector<T> const output_gradient = random_numbers<T>(60 * sizes.samples, random);
     std::vector<T> first(parameters.size()), second(parameters.size());
     matrix_view<T const> const x(psi.data(), 60, features), d(output_gradient.data(), 60, sizes.samples);
-    auto tape = net.make_tape(60);
+    auto workspace = net.make_workspace(60);
     random_stream a(3), b(3);
-    auto const values = numbers_of<T>(net.predict(parameters, x, a, tape).values);
-    net.backward(parameters, x, tape, d, first, {});
-    CHECK(numbers_of<T>(net.predict(parameters, x, b, tape).values) == values);
-    net.backward(parameters, x, tape, d, second, {});
+    auto const values = numbers_of<T>(net.predict(parameters, x, a, workspace).values);
+    net.backward(parameters, x, workspace, d, first, {});
+    CHECK(numbers_of<T>(net.predict(parameters, x, b, workspace).values) == values);
+    net.backward(parameters, x, workspace, d, second, {});
     CHECK(first == second);
     CHECK(std::any_of(first.begin(), first.end(), [](T g) { return g != 0; }));
 }
@@ -171,30 +171,30 @@ TEST_CASE("A prediction draws its fractions from the stream it is given", "[nn][
     own.initialize(parameters, random);
     std::vector<double> const psi = random_numbers<double>(6 * features, random);
     matrix_view<double const> const x(psi.data(), 6, features);
-    auto tape = own.make_tape(6);
-    auto shared_tape = shared.make_tape(6);
+    auto workspace = own.make_workspace(6);
+    auto shared_workspace = shared.make_workspace(6);
 
     random_stream a(5), copy(5);
-    auto const y = own.predict(parameters, x, a, tape);
+    auto const y = own.predict(parameters, x, a, workspace);
     for (double tau : numbers_of<double>(y.fractions))
         CHECK(tau == copy.uniform<double>());
     CHECK(a.position() == 6 * 3 * 2);
     CHECK(network::columns(y).data() == y.values.data());
     auto const values = numbers_of<double>(y.values);
-    auto other_tape = own.make_tape(6);
-    CHECK(numbers_of<double>(own.predict(parameters, x, y.fractions, other_tape).values) == values);
+    auto other_workspace = own.make_workspace(6);
+    CHECK(numbers_of<double>(own.predict(parameters, x, y.fractions, other_workspace).values) == values);
 
     random_stream b(5);
-    auto const z = shared.predict(parameters, x, b, shared_tape);
+    auto const z = shared.predict(parameters, x, b, shared_workspace);
     CHECK(z.fractions.row_stride() == 0);
     CHECK(b.position() == 3 * 2);
     CHECK(z.fractions(5, 2) == z.fractions(0, 2));
     // Shared or not, the same fraction gives the same value.
     std::vector<double> const taus = numbers_of<double>(z.fractions);
-    auto const expected = numbers_of<double>(own.predict(parameters, x, {taus.data(), 6, 3}, other_tape).values);
+    auto const expected = numbers_of<double>(own.predict(parameters, x, {taus.data(), 6, 3}, other_workspace).values);
     CHECK(numbers_of<double>(z.values) == expected);
     // A single row of fractions is shared too.
-    auto const shared_by_all = own.predict(parameters, x, {taus.data(), 1, 3}, other_tape);
+    auto const shared_by_all = own.predict(parameters, x, {taus.data(), 1, 3}, other_workspace);
     CHECK(numbers_of<double>(shared_by_all.values) == expected);
     CHECK(numbers_of<double>(shared_by_all.fractions) == numbers_of<double>({taus.data(), 6, 3, 0, 1}));
 }
@@ -220,18 +220,18 @@ TEST_CASE("The implicit quantile network names its tensors and refuses what does
                       "implicit_quantile_network: samples is 9223372036854775808, but must be in [1, 16777216]");
     CHECK_THROWS_AS(network(2, {.hidden = 0}), error);
 
-    auto tape = net.make_tape(2);
+    auto workspace = net.make_workspace(2);
     std::vector<float> parameters(31), memory(40);
     auto const rows = [&](std::size_t n, std::size_t m) { return matrix_view<float>(memory.data(), n, m); };
-    CHECK_THROWS_WITH(net.predict(parameters, rows(3, 2), rows(3, 3), tape),
-                      "implicit_quantile_network: 3 states given, but the tape was made for 2");
-    CHECK_THROWS_WITH(net.predict(parameters, rows(2, 2), rows(2, 4), tape),
+    CHECK_THROWS_WITH(net.predict(parameters, rows(3, 2), rows(3, 3), workspace),
+                      "implicit_quantile_network: 3 states given, but the workspace was made for 2");
+    CHECK_THROWS_WITH(net.predict(parameters, rows(2, 2), rows(2, 4), workspace),
                       "implicit_quantile_network::predict: the fractions are 2 x 4, but must be 2 x 3 or 1 x 3");
-    CHECK_THROWS_WITH(net.predict(parameters, rows(2, 3), rows(2, 3), tape),
+    CHECK_THROWS_WITH(net.predict(parameters, rows(2, 3), rows(2, 3), workspace),
                       "implicit_quantile_network::predict: the feature matrix is 2 x 3, but must be 2 x 2");
-    (void)net.predict(parameters, rows(2, 2), rows(2, 3), tape);
-    CHECK_THROWS_WITH(net.backward(parameters, rows(1, 2), tape, rows(1, 3), parameters, {}),
+    (void)net.predict(parameters, rows(2, 2), rows(2, 3), workspace);
+    CHECK_THROWS_WITH(net.backward(parameters, rows(1, 2), workspace, rows(1, 3), parameters, {}),
                       "implicit_quantile_network::backward: 1 states given, but the last forward pass had 2");
-    CHECK_THROWS_WITH(net.backward(parameters, rows(2, 2), tape, rows(2, 2), parameters, {}),
+    CHECK_THROWS_WITH(net.backward(parameters, rows(2, 2), workspace, rows(2, 2), parameters, {}),
                       "implicit_quantile_network::backward: the output gradient is 2 x 2, but must be 2 x 3");
 }

@@ -70,8 +70,8 @@ void check_gradients(Network const& net, shape const& s, std::size_t rows, layou
     input.fill(random, T(2));
     output_gradient.fill(random);
     std::vector<T> gradient(net.parameter_count(), T(99));
-    auto tape = net.make_tape(rows + 3);
-    auto const output = net.forward(parameters, input.view(), tape);
+    auto workspace = net.make_workspace(rows + 3);
+    auto const output = net.forward(parameters, input.view(), workspace);
     REQUIRE(output.rows() == rows);
     REQUIRE(output.cols() == net.outputs());
     double sum = 0;
@@ -89,7 +89,7 @@ void check_gradients(Network const& net, shape const& s, std::size_t rows, layou
     double const rounding = 200 * static_cast<double>(std::numeric_limits<T>::epsilon());
     CHECK(sum == Approx(textbook_sum<dual>(s, p, x, weights).value).margin(rounding).epsilon(rounding));
 
-    net.backward(parameters, input.view(), tape, output_gradient.view(), gradient, input_gradient.view());
+    net.backward(parameters, input.view(), workspace, output_gradient.view(), gradient, input_gradient.view());
     auto const slope = [&](dual& variable) {
         variable.slope[0] = 1;
         double const result = textbook_sum<dual>(s, p, x, weights).slope[0];
@@ -108,7 +108,7 @@ void check_gradients(Network const& net, shape const& s, std::size_t rows, layou
 
     // Without the gradient of the input, and a second time: the same.
     std::vector<T> again(gradient.size());
-    net.backward(parameters, input.view(), tape, output_gradient.view(), again, {});
+    net.backward(parameters, input.view(), workspace, output_gradient.view(), again, {});
     CHECK(again == gradient);
 }
 
@@ -135,14 +135,14 @@ TEMPLATE_TEST_CASE("A network computed by hand", "[nn][modules]", GMAC_TEST_BACK
     nn::mlp<TestType> const net({2, 2, 1}, {.function = act::relu, .activate_last = false});
     std::vector<T> const parameters{1, -2, 3, 4, /*bias*/ T(0.5), -1, /*second layer*/ 2, -3, /*bias*/ 10};
     std::vector<T> const input{1, 2, /*second state*/ -1, T(0.25)};
-    auto tape = net.make_tape(2);
-    auto const y = net.forward(parameters, {input.data(), 2, 2}, tape);
+    auto workspace = net.make_workspace(2);
+    auto const y = net.forward(parameters, {input.data(), 2, 2}, workspace);
     // (1, 2): (1 + 6 + 0.5, −2 + 8 − 1) = (7.5, 5) → 15 − 15 + 10; (−1, 0.25): (0.25, 2) → 0.5 − 6 + 10.
     CHECK(y(0, 0) == 10);
     CHECK(y(1, 0) == 4.5);
     std::vector<T> const output_gradient{1, 2};
     std::vector<T> gradient(9), input_gradient(4);
-    net.backward(parameters, {input.data(), 2, 2}, tape, {output_gradient.data(), 2, 1}, gradient,
+    net.backward(parameters, {input.data(), 2, 2}, workspace, {output_gradient.data(), 2, 1}, gradient,
                  {input_gradient.data(), 2, 2});
     // Hidden gradients: (2, −3) and twice that; all four units are on.
     CHECK(gradient == std::vector<T>{2 - 4, -3 + 6, 4 + 1, -6 - T(1.5), 2 + 4, -3 - 6, T(7.5) + T(0.5), 5 + 4, 3});
@@ -168,31 +168,32 @@ TEMPLATE_TEST_CASE("A sequence is the composition, an mlp a sequence of layers",
 
     std::vector<T> const input = random_numbers<T>(6 * 9, random);
     matrix_view<T const> const x(input.data(), 9, 6);
-    auto fused_tape = fused.make_tape(9);
-    auto chain_tape = chain.make_tape(9);
-    auto first_tape = first.make_tape(9);
-    auto middle_tape = middle.make_tape(9);
-    auto second_tape = second.make_tape(9);
+    auto fused_workspace = fused.make_workspace(9);
+    auto chain_workspace = chain.make_workspace(9);
+    auto first_workspace = first.make_workspace(9);
+    auto middle_workspace = middle.make_workspace(9);
+    auto second_workspace = second.make_workspace(9);
     std::span<T const> const p(parameters);
-    auto const a = fused.forward(p, x, fused_tape);
-    auto const b = chain.forward(p, x, chain_tape);
-    auto const h = first.forward(p.first(first.parameter_count()), x, first_tape);
-    auto const c = second.forward(p.last(second.parameter_count()), middle.forward({}, h, middle_tape), second_tape);
+    auto const a = fused.forward(p, x, fused_workspace);
+    auto const b = chain.forward(p, x, chain_workspace);
+    auto const h = first.forward(p.first(first.parameter_count()), x, first_workspace);
+    auto const c =
+        second.forward(p.last(second.parameter_count()), middle.forward({}, h, middle_workspace), second_workspace);
     for (std::size_t i = 0; i < 9; ++i)
         for (std::size_t j = 0; j < 3; ++j) {
             CHECK(a(i, j) == b(i, j));
             CHECK(a(i, j) == c(i, j));
         }
-    // A moved tape keeps what it holds.
-    auto moved = std::move(chain_tape);
+    // A moved workspace keeps what it holds.
+    auto moved = std::move(chain_workspace);
     std::vector<T> const output_gradient = random_numbers<T>(27, random);
     std::vector<T> g1(p.size()), g2(p.size());
-    fused.backward(p, x, fused_tape, {output_gradient.data(), 9, 3}, g1, {});
+    fused.backward(p, x, fused_workspace, {output_gradient.data(), 9, 3}, g1, {});
     chain.backward(p, x, moved, {output_gradient.data(), 9, 3}, g2, {});
     CHECK(g1 == g2);
 }
 
-TEMPLATE_TEST_CASE("One state alone gives what it gives in a batch, and a tape serves fewer rows", "[nn][modules]",
+TEMPLATE_TEST_CASE("One state alone gives what it gives in a batch, and a workspace serves fewer rows", "[nn][modules]",
                    GMAC_TEST_BACKENDS) {
     using T = typename TestType::scalar;
     nn::mlp<TestType> const net({17, 64, 64, 6}, {.activate_last = false});
@@ -200,16 +201,16 @@ TEMPLATE_TEST_CASE("One state alone gives what it gives in a batch, and a tape s
     std::vector<T> parameters(net.parameter_count());
     net.initialize(parameters, random);
     std::vector<T> const input = random_numbers<T>(17 * 40, random);
-    auto tape = net.make_tape(40);
-    auto single = net.make_tape(1);
-    auto const all = net.forward(parameters, {input.data(), 40, 17}, tape);
+    auto workspace = net.make_workspace(40);
+    auto single = net.make_workspace(1);
+    auto const all = net.forward(parameters, {input.data(), 40, 17}, workspace);
     for (std::size_t i = 0; i < 40; ++i) {
         auto const one = net.forward(parameters, {input.data() + 17 * i, 1, 17}, single);
         for (std::size_t j = 0; j < 6; ++j)
             CHECK(one(0, j) == Approx(all(i, j)).epsilon(0).margin(50 * std::numeric_limits<T>::epsilon()));
     }
     std::vector<T> const last(&all(39, 0), &all(39, 0) + 6);
-    auto const fewer = net.forward(parameters, {input.data() + 17 * 37, 3, 17}, tape);
+    auto const fewer = net.forward(parameters, {input.data() + 17 * 37, 3, 17}, workspace);
     CHECK(fewer.rows() == 3);
     for (std::size_t j = 0; j < 6; ++j)
         CHECK(fewer(2, j) == Approx(last[j]).epsilon(0).margin(50 * std::numeric_limits<T>::epsilon()));
@@ -224,11 +225,11 @@ TEST_CASE("The backends and the scalar types agree to rounding", "[nn][modules]"
     std::vector<double> const output_gradient = random_numbers<double>(5 * 30, random);
     std::vector<double> expected_output, expected_gradient(parameters.size());
     {
-        auto tape = reference.make_tape(30);
-        auto const y = reference.forward(parameters, {input.data(), 30, 11}, tape);
+        auto workspace = reference.make_workspace(30);
+        auto const y = reference.forward(parameters, {input.data(), 30, 11}, workspace);
         expected_output.assign(y.data(), y.data() + 150);
-        reference.backward(parameters, {input.data(), 30, 11}, tape, {output_gradient.data(), 30, 5}, expected_gradient,
-                           {});
+        reference.backward(parameters, {input.data(), 30, 11}, workspace, {output_gradient.data(), 30, 5},
+                           expected_gradient, {});
     }
     auto const compare = [&]<class B>(B, double tolerance) {
         using T = typename B::scalar;
@@ -236,11 +237,11 @@ TEST_CASE("The backends and the scalar types agree to rounding", "[nn][modules]"
         std::vector<T> const p(parameters.begin(), parameters.end()), x(input.begin(), input.end()),
             d(output_gradient.begin(), output_gradient.end());
         std::vector<T> gradient(p.size());
-        auto tape = net.make_tape(30);
-        auto const y = net.forward(p, {x.data(), 30, 11}, tape);
+        auto workspace = net.make_workspace(30);
+        auto const y = net.forward(p, {x.data(), 30, 11}, workspace);
         for (std::size_t i = 0; i < 150; ++i)
             CHECK(static_cast<double>(y.data()[i]) == Approx(expected_output[i]).epsilon(0).margin(tolerance));
-        net.backward(p, {x.data(), 30, 11}, tape, {d.data(), 30, 5}, gradient, {});
+        net.backward(p, {x.data(), 30, 11}, workspace, {d.data(), 30, 5}, gradient, {});
         for (std::size_t i = 0; i < p.size(); ++i)
             CHECK(static_cast<double>(gradient[i]) == Approx(expected_gradient[i]).epsilon(0).margin(10 * tolerance));
     };
@@ -296,26 +297,26 @@ TEST_CASE("Networks refuse what does not fit", "[nn][modules]") {
                       "sequential: module 1 takes 4 inputs, but module 0 has 3 outputs");
 
     nn::mlp<fast> const net({2, 3, 1});
-    auto tape = net.make_tape(2);
+    auto workspace = net.make_workspace(2);
     std::vector<double> parameters(net.parameter_count()), short_of_one(net.parameter_count() - 1), memory(20);
     auto const rows = [&](std::size_t n, std::size_t m) { return matrix_view<double>(memory.data(), n, m); };
-    CHECK_THROWS_WITH(net.forward(short_of_one, rows(2, 2), tape),
+    CHECK_THROWS_WITH(net.forward(short_of_one, rows(2, 2), workspace),
                       "mlp::forward: 12 parameters given, but the network has 13");
-    CHECK_THROWS_WITH(net.forward(parameters, rows(2, 3), tape),
+    CHECK_THROWS_WITH(net.forward(parameters, rows(2, 3), workspace),
                       "linear::forward: the input is 2 x 3, but must be 2 x 2");
-    CHECK_THROWS_WITH(net.forward(parameters, rows(3, 2), tape),
-                      "mlp::forward: the input has 3 rows, but the tape was made for 2");
-    net.forward(parameters, rows(2, 2), tape);
-    CHECK_THROWS_WITH(net.backward(parameters, rows(2, 2), tape, rows(2, 2), parameters, {}),
+    CHECK_THROWS_WITH(net.forward(parameters, rows(3, 2), workspace),
+                      "mlp::forward: the input has 3 rows, but the workspace was made for 2");
+    net.forward(parameters, rows(2, 2), workspace);
+    CHECK_THROWS_WITH(net.backward(parameters, rows(2, 2), workspace, rows(2, 2), parameters, {}),
                       "mlp::backward: the output gradient is 2 x 2, but must be 2 x 1");
     random_stream random(1);
     CHECK_THROWS_AS(net.initialize(short_of_one, random), error);
 
     nn::activation_layer<fast> const layer(2, act::tanh);
-    auto small = layer.make_tape(2);
+    auto small = layer.make_workspace(2);
     std::vector<double> other(20);
     CHECK_THROWS_WITH(layer.forward({}, rows(3, 2), small),
-                      "activation_layer::forward: the input has 3 rows, but the tape was made for 2");
+                      "activation_layer::forward: the input has 3 rows, but the workspace was made for 2");
     CHECK_THROWS_WITH(layer.backward({}, rows(3, 2), small, rows(3, 2), {}, matrix_view<double>(other.data(), 3, 2)),
-                      "activation_layer::backward: the input has 3 rows, but the tape was made for 2");
+                      "activation_layer::backward: the input has 3 rows, but the workspace was made for 2");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/catch.hpp"
 
+#include <gmac/core/detail/transpose.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/random.hpp>
-#include <gmac/core/transpose.hpp>
 #include <gmac/losses/detail/sorted_rows.hpp>
 #include <gmac/losses/detail/sorting_network.hpp>
 

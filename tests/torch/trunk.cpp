@@ -60,13 +60,13 @@ std::vector<std::vector<T>> passes(Module const& module, std::vector<T> const& p
     auto const slope = normal_numbers<T>(rows * module.outputs(), 3);
     gmac::matrix_view<T const> const states(input.data(), rows, module.inputs());
     std::vector<T> output(slope.size()), gradient(parameters.size(), T(7)), input_gradient(input.size(), T(7));
-    auto tape = module.make_tape(rows + 2);
-    auto const features = module.forward(parameters, states, tape);
+    auto workspace = module.make_workspace(rows + 2);
+    auto const features = module.forward(parameters, states, workspace);
     for (std::size_t i = 0; i < rows; ++i)
         for (std::size_t j = 0; j < module.outputs(); ++j)
             output[i * module.outputs() + j] = features(i, j);
     for (int repeat = 0; repeat < 2; ++repeat) // a second time gives the same, and not the sum
-        module.backward(parameters, states, tape, {slope.data(), rows, module.outputs()}, gradient,
+        module.backward(parameters, states, workspace, {slope.data(), rows, module.outputs()}, gradient,
                         {input_gradient.data(), rows, module.inputs()});
     return {output, gradient, input_gradient};
 }
@@ -210,12 +210,12 @@ TEST_CASE("parameters that are tied, do not learn, or are not used") {
     tied.initialize(parameters, random);
     CHECK(parameters == std::vector<float>{0.5f, 0.5f, 0.5f, 0.5f, 2.0f, 2.0f});
     // With all weights w the features of (x, y) are 4 w² (x + y), so the slopes of their sum add to 16 w (x + y).
-    auto tape = tied.make_tape(1);
+    auto workspace = tied.make_workspace(1);
     std::vector<float> const input{1.0f, 2.0f}, ones{1.0f, 1.0f};
-    auto const features = tied.forward(parameters, {input.data(), 1, 2}, tape);
+    auto const features = tied.forward(parameters, {input.data(), 1, 2}, workspace);
     CHECK(features(0, 0) == 3.0f);
     std::vector<float> gradient(6, 9.0f);
-    tied.backward(parameters, {input.data(), 1, 2}, tape, {ones.data(), 1, 2}, gradient, {});
+    tied.backward(parameters, {input.data(), 1, 2}, workspace, {ones.data(), 1, 2}, gradient, {});
     CHECK(gradient[0] + gradient[1] + gradient[2] + gradient[3] == 24.0f);
     CHECK(gradient[4] == 0.0f);
 
@@ -241,8 +241,8 @@ TEST_CASE("a trunk of libtorch reads bytes where they lie") {
     std::vector<std::uint8_t> const frame{0, 255, 51, 102};
     std::vector<float> const scaled{0.0f, 1.0f, 0.2f, 0.4f}, slope{1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f};
     std::vector<float> a(parameters.size()), b(parameters.size());
-    auto of_bytes = bytes.make_tape(2);
-    auto of_floats = plain.make_tape(2);
+    auto of_bytes = bytes.make_workspace(2);
+    auto of_floats = plain.make_workspace(2);
     auto const x = bytes.forward(parameters, {frame.data(), 2, 2}, of_bytes);
     auto const y = plain.forward(parameters, {scaled.data(), 2, 2}, of_floats);
     CHECK(std::abs(x(1, 2) - y(1, 2)) < 1e-6f);
@@ -268,19 +268,19 @@ TEST_CASE("modules that are no function of their input, or do not fit, are refus
     check_refused(of(std::shared_ptr<nn::SequentialImpl>()), "null pointer");
     check_refused(of([shared = std::make_shared<plain_module>()] { return shared; }), "no error");
     trunk<float> const shared([one = std::make_shared<plain_module>()] { return one; }, 2);
-    check_refused(message_of([&] { static_cast<void>(shared.make_tape(1)); }),
+    check_refused(message_of([&] { static_cast<void>(shared.make_workspace(1)); }),
                   "a copy of the module is not like the module");
 
     trunk<float> const fits(tanh_network(), 2);
     auto const parameters = normal_numbers<float>(fits.parameter_count(), 1);
     std::vector<float> input(6), other(6), slope(24), gradient(parameters.size());
-    auto tape = fits.make_tape(2);
-    check_refused(message_of([&] { fits.forward(parameters, {input.data(), 3, 2}, tape); }), "made for 2");
-    static_cast<void>(fits.forward(parameters, {input.data(), 2, 2}, tape));
+    auto workspace = fits.make_workspace(2);
+    check_refused(message_of([&] { fits.forward(parameters, {input.data(), 3, 2}, workspace); }), "made for 2");
+    static_cast<void>(fits.forward(parameters, {input.data(), 2, 2}, workspace));
     check_refused(message_of([&] {
-                      fits.backward(parameters, {other.data(), 2, 2}, tape, {slope.data(), 2, 8}, gradient, {});
+                      fits.backward(parameters, {other.data(), 2, 2}, workspace, {slope.data(), 2, 8}, gradient, {});
                   }),
-                  "not those of the tape's last forward pass");
+                  "not those of the workspace's last forward pass");
 }
 
 TEST_CASE("an agent with a trunk of libtorch is the same for any number of threads") {

@@ -44,8 +44,8 @@ using counting_backend = plain_backend<counted<double>>;
     operation_counts counts;
     nn::linear<counting_backend> const layer(inputs, outputs, {function, 1.0});
     auto const parameters = counting(layer.parameter_count(), 0.01, counts), input = counting(inputs, 1.0, counts);
-    auto tape = layer.make_tape(1);
-    layer.forward(parameters, {input.data(), 1, inputs}, tape);
+    auto workspace = layer.make_workspace(1);
+    layer.forward(parameters, {input.data(), 1, inputs}, workspace);
     return cost_of(layer.parameter_count(), counts);
 }
 
@@ -56,8 +56,8 @@ using counting_backend = plain_backend<counted<double>>;
     nn::implicit_quantile_network<counting_backend> const network(features, options);
     auto const parameters = counting(network.parameter_count(), 0.01, counts), input = counting(features, 1.0, counts),
                fractions = counting(options.samples, 0.5, counts);
-    auto tape = network.make_tape(1);
-    (void)network.predict(parameters, {input.data(), 1, features}, {fractions.data(), 1, options.samples}, tape);
+    auto workspace = network.make_workspace(1);
+    (void)network.predict(parameters, {input.data(), 1, features}, {fractions.data(), 1, options.samples}, workspace);
     network_cost result = cost_of(network.parameter_count(), counts);
     std::uint64_t const element_wise = options.samples * features;
     result.products -= element_wise;
@@ -70,8 +70,8 @@ using counting_backend = plain_backend<counted<double>>;
     operation_counts counts;
     auto const parameters = counting(layer.parameter_count(), 0.01, counts),
                image = counting(layer.inputs(), 1.0, counts);
-    auto tape = layer.make_tape(1);
-    layer.forward(parameters, {image.data(), 1, layer.inputs()}, tape);
+    auto workspace = layer.make_workspace(1);
+    layer.forward(parameters, {image.data(), 1, layer.inputs()}, workspace);
     return cost_of(layer.parameter_count(), counts);
 }
 

@@ -4,7 +4,7 @@
 #include <gmac/actors/actor.hpp>
 #include <gmac/agent/value_network.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/losses/fits.hpp>
+#include <gmac/losses/compatibility.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/mlp.hpp>
 #include <gmac/nn/module.hpp>
@@ -26,7 +26,7 @@ using prediction_of =
     decltype(std::declval<value_network<Head, Backend> const&>()
                  .predict(std::declval<std::span<typename Backend::scalar const>>(),
                           std::declval<matrix_view<typename Backend::scalar const>>(), std::declval<random_stream&>(),
-                          std::declval<typename value_network<Head, Backend>::tape&>()));
+                          std::declval<typename value_network<Head, Backend>::workspace&>()));
 
 /// A head tells how many outputs it has and what the mean of its distribution is, the value of a state.
 template <class Head, class Backend>
@@ -85,8 +85,8 @@ consteval bool refuse_parts() {
         static_assert(are_sound, "this trunk has another number type `scalar` than the agent's backend");
     else if constexpr (!nn::module<Trunk, typename Backend::scalar>)
         static_assert(are_sound,
-                      "this trunk is no network, such as nn::mlp<Backend>: it needs a type `tape` and the members "
-                      "inputs, outputs, parameter_count, initialize, describe, make_tape, forward and backward of "
+                      "this trunk is no network, such as nn::mlp<Backend>: it needs a type `workspace` and the members "
+                      "inputs, outputs, parameter_count, initialize, describe, make_workspace, forward and backward of "
                       "gmac::nn::module");
     else
         static_assert(are_sound,

@@ -35,8 +35,8 @@ public:
     /// Memory for the passes of one thread over up to `rows` states.
     struct workspace {
         typename policy_type::workspace policy;
-        typename Trunk::tape critic_trunk;
-        typename value_net::tape value;
+        typename Trunk::workspace critic_trunk;
+        typename value_net::workspace value;
         buffer<scalar> actor_gradient, value_gradient;            // [rows, outputs]
         buffer<scalar> feature_gradient, critic_feature_gradient; // [rows, F]
         matrix_view<scalar const> critic_features{};              // of the last forward pass, [n, F]
@@ -81,12 +81,9 @@ public:
 
     [[nodiscard]] workspace make_workspace(std::size_t rows) const {
         std::size_t const features = trunk().outputs();
-        return {policy_.make_workspace(rows),
-                trunk().make_tape(shared_ ? 0 : rows),
-                value_.make_tape(rows),
-                buffer<scalar>(rows * actor_outputs()),
-                buffer<scalar>(rows * value_outputs_),
-                buffer<scalar>(rows * features),
+        return {policy_.make_workspace(rows),          trunk().make_workspace(shared_ ? 0 : rows),
+                value_.make_workspace(rows),           buffer<scalar>(rows * actor_outputs()),
+                buffer<scalar>(rows * value_outputs_), buffer<scalar>(rows * features),
                 buffer<scalar>(rows * features)};
     }
 

@@ -38,8 +38,8 @@ public:
     /// Memory for the passes of one thread over up to `rows` states.
     struct workspace {
         std::size_t rows;
-        typename Trunk::tape trunk;
-        typename nn::linear<Backend>::tape layer;
+        typename Trunk::workspace trunk;
+        typename nn::linear<Backend>::workspace layer;
         buffer<input_type> observations;      // [rows, inputs], if they have to be converted
         matrix_view<scalar const> features{}; // of the last forward pass, [n, F]
     };
@@ -91,7 +91,7 @@ public:
     }
 
     [[nodiscard]] workspace make_workspace(std::size_t rows) const {
-        return {rows, trunk_.make_tape(rows), layer_.make_tape(rows),
+        return {rows, trunk_.make_workspace(rows), layer_.make_workspace(rows),
                 buffer<input_type>(in_place ? 0 : rows * inputs())};
     }
 

@@ -18,7 +18,7 @@ template <class Head, class Backend>
 class linear_value_network {
 public:
     using scalar = typename Backend::scalar;
-    using tape = typename nn::linear<Backend>::tape;
+    using workspace = typename nn::linear<Backend>::workspace;
 
     linear_value_network(Head const& head, std::size_t features, double gain)
         : layer_(features, head.output_size(), {.gain = gain}) {}
@@ -31,19 +31,19 @@ public:
     void describe(Visit&& visit) const {
         layer_.describe(std::forward<Visit>(visit));
     }
-    [[nodiscard]] tape make_tape(std::size_t rows) const { return layer_.make_tape(rows); }
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const { return layer_.make_workspace(rows); }
 
-    /// features [n, F] → what the losses take, valid until the tape's next use. `random` is for heads that sample.
+    /// features [n, F] → what the losses take, valid until the workspace's next use. `random` is for heads that sample.
     [[nodiscard]] matrix_view<scalar const> predict(std::span<scalar const> parameters,
                                                     matrix_view<scalar const> features, random_stream& /*random*/,
-                                                    tape& t) const {
+                                                    workspace& t) const {
         return layer_.forward(parameters, features, t);
     }
     /// The columns of a prediction, [n, output size].
     [[nodiscard]] static matrix_view<scalar const> columns(matrix_view<scalar const> prediction) noexcept {
         return prediction;
     }
-    void backward(std::span<scalar const> parameters, matrix_view<scalar const> features, tape& t,
+    void backward(std::span<scalar const> parameters, matrix_view<scalar const> features, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> feature_gradient) const {
         layer_.backward(parameters, features, t, output_gradient, parameter_gradient, feature_gradient);

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <gmac/backends/detail/activations.hpp>
+#include <gmac/core/detail/registers.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
-#include <gmac/core/registers.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
 

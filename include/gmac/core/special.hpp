@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/core/lane_bits.hpp>
+#include <gmac/core/detail/special_coefficients.hpp>
+#include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/special_coefficients.hpp>
 
 #include <array>
 #include <cmath>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/transpose.hpp>
 #include <gmac/core/error.hpp>
-#include <gmac/core/lane_bits.hpp>
+#include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/special.hpp>
-#include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/heads/detail/result.hpp>
 

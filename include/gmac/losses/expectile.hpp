@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/core/lane_bits.hpp>
+#include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/heads/quantile_outputs.hpp>

@@ -5,12 +5,12 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/losses/compatibility.hpp>
 #include <gmac/losses/detail/mean_over_states.hpp>
 #include <gmac/losses/detail/mixture_sums.hpp>
 #include <gmac/losses/detail/mixture_unit.hpp>
 #include <gmac/losses/detail/number_type.hpp>
 #include <gmac/losses/detail/target_block.hpp>
-#include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <array>

@@ -4,6 +4,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/losses/compatibility.hpp>
 #include <gmac/losses/detail/energy_lanes.hpp>
 #include <gmac/losses/detail/energy_pairs.hpp>
 #include <gmac/losses/detail/mean_over_states.hpp>
@@ -11,7 +12,6 @@
 #include <gmac/losses/detail/sample_batch.hpp>
 #include <gmac/losses/detail/smaller_unit.hpp>
 #include <gmac/losses/detail/sorted_rows.hpp>
-#include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <concepts>

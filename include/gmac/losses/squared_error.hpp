@@ -5,9 +5,9 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/losses/compatibility.hpp>
 #include <gmac/losses/detail/mean_over_states.hpp>
 #include <gmac/losses/detail/number_type.hpp>
-#include <gmac/losses/fits.hpp>
 #include <gmac/targets/returns.hpp>
 
 #include <array>

@@ -17,7 +17,7 @@ public:
     using backend_type = Backend;
     using scalar = typename Backend::scalar;
 
-    class tape {
+    class workspace {
         friend class activation_layer;
         std::size_t rows = 0;
         buffer<scalar> output;
@@ -35,27 +35,28 @@ public:
     template <class Visit>
     void describe(Visit&&) const noexcept {}
 
-    [[nodiscard]] tape make_tape(std::size_t rows) const {
-        tape t;
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const {
+        workspace t;
         t.rows = rows;
         t.output = buffer<scalar>(rows * size_);
         return t;
     }
 
-    matrix_view<scalar const> forward(std::span<scalar const>, matrix_view<scalar const> input, tape& t) const {
+    matrix_view<scalar const> forward(std::span<scalar const>, matrix_view<scalar const> input, workspace& t) const {
         require_shape(input, input.rows(), size_, "the input", "activation_layer::forward");
         require(input.rows() <= t.rows,
-                "activation_layer::forward: the input has {} rows, but the tape was made for {}", input.rows(), t.rows);
+                "activation_layer::forward: the input has {} rows, but the workspace was made for {}", input.rows(),
+                t.rows);
         matrix_view<scalar> const output(t.output.data(), input.rows(), size_);
         Backend::activate(function_, input, output);
         return output;
     }
 
-    void backward(std::span<scalar const>, matrix_view<scalar const> input, tape& t,
+    void backward(std::span<scalar const>, matrix_view<scalar const> input, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar>,
                   matrix_view<scalar> input_gradient) const {
         require(input.rows() <= t.rows,
-                "activation_layer::backward: the input has {} rows, but the tape was made for {}", input.rows(),
+                "activation_layer::backward: the input has {} rows, but the workspace was made for {}", input.rows(),
                 t.rows);
         require_shape(output_gradient, input.rows(), size_, "the output gradient", "activation_layer::backward");
         if (input_gradient.empty())

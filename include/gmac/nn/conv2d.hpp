@@ -48,9 +48,9 @@ public:
     using scalar = typename Backend::scalar;
     using input_type = Input;
 
-    class tape {
+    class workspace {
         friend class conv2d;
-        explicit tape(conv2d const& layer, std::size_t max_rows)
+        explicit workspace(conv2d const& layer, std::size_t max_rows)
             : rows(max_rows),
               output(max_rows * layer.outputs()),
               image(layer.inputs()),
@@ -97,11 +97,11 @@ public:
         visit(std::string_view("bias"), shape_.window() * shape_.filters, std::size_t{1}, shape_.filters);
     }
 
-    [[nodiscard]] tape make_tape(std::size_t rows) const { return tape(*this, rows); }
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const { return workspace(*this, rows); }
 
     /// input [rows, inputs] → output [rows, outputs]
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<Input const> input,
-                                      tape& t) const {
+                                      workspace& t) const {
         require_parameters(parameters.size(), "conv2d::forward");
         require_rows(input, t, "conv2d::forward");
         t.passes.prepare_forward(weight(parameters));
@@ -110,7 +110,7 @@ public:
         return {t.output.data(), input.rows(), outputs()};
     }
 
-    void backward(std::span<scalar const> parameters, matrix_view<Input const> input, tape& t,
+    void backward(std::span<scalar const> parameters, matrix_view<Input const> input, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> input_gradient) const {
         require_parameters(parameters.size(), "conv2d::backward");
@@ -145,7 +145,7 @@ private:
     [[nodiscard]] vector_view<T> bias(std::span<T> parameters) const noexcept {
         return {parameters.data() + shape_.window() * shape_.filters, shape_.filters};
     }
-    [[nodiscard]] std::span<scalar> output_row(tape& t, std::size_t i) const noexcept {
+    [[nodiscard]] std::span<scalar> output_row(workspace& t, std::size_t i) const noexcept {
         return t.output.span().subspan(i * outputs(), outputs());
     }
     /// [pixels, filters]
@@ -157,8 +157,8 @@ private:
         return options_.layout == image_layout::channels_last || shape_.input.channels == 1;
     }
 
-    /// The image as floats with the channels last: where it is, or in the tape.
-    [[nodiscard]] scalar const* image(vector_view<Input const> const& row, tape& t) const noexcept {
+    /// The image as floats with the channels last: where it is, or in the workspace.
+    [[nodiscard]] scalar const* image(vector_view<Input const> const& row, workspace& t) const noexcept {
         if constexpr (std::same_as<Input, scalar>)
             if (channels_last() && row.contiguous())
                 return row.data();
@@ -177,14 +177,14 @@ private:
         return t.image.data();
     }
     /// The gradient with respect to the output before the activation.
-    void set_delta(tape& t, std::size_t i, vector_view<scalar const> const& output_gradient) const {
+    void set_delta(workspace& t, std::size_t i, vector_view<scalar const> const& output_gradient) const {
         matrix_view<scalar> const delta = t.passes.delta();
         matrix_view<scalar const> const output(output_row(t, i).data(), 1, outputs());
         matrix_view<scalar const> const gradient(output_gradient.data(), 1, outputs(), 0, output_gradient.stride());
         Backend::activate_backward(options_.function, output, gradient, {delta.data(), 1, outputs()});
     }
 
-    void write_input_gradient(tape& t, vector_view<scalar> const& row) const {
+    void write_input_gradient(workspace& t, vector_view<scalar> const& row) const {
         if (channels_last() && row.contiguous())
             return t.passes.input_gradient(row.data());
         t.passes.input_gradient(t.image.data());
@@ -201,10 +201,10 @@ private:
         require(size == parameter_count(), "{}: {} parameters given, but the layer has {}", where, size,
                 parameter_count());
     }
-    void require_rows(matrix_view<Input const> const& input, tape const& t, std::string_view where) const {
+    void require_rows(matrix_view<Input const> const& input, workspace const& t, std::string_view where) const {
         require_shape(input, input.rows(), inputs(), "the input", where);
-        require(input.rows() <= t.rows, "{}: the input has {} rows, but the tape was made for {}", where, input.rows(),
-                t.rows);
+        require(input.rows() <= t.rows, "{}: the input has {} rows, but the workspace was made for {}", where,
+                input.rows(), t.rows);
     }
 
     convolution_shape shape_;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <gmac/core/detail/moments.hpp>
+#include <gmac/core/detail/registers.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/registers.hpp>
 
 #include <algorithm>
 #include <array>

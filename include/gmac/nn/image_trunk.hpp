@@ -50,21 +50,21 @@ public:
     using scalar = typename Backend::scalar;
     using input_type = std::uint8_t;
 
-    class tape {
+    class workspace {
         friend class image_trunk;
-        explicit tape(image_trunk const& trunk, std::size_t rows)
-            : first(trunk.first_.make_tape(rows)), dense(trunk.dense_.make_tape(rows)) {
+        explicit workspace(image_trunk const& trunk, std::size_t rows)
+            : first(trunk.first_.make_workspace(rows)), dense(trunk.dense_.make_workspace(rows)) {
             outputs.resize(trunk.more_.size() + 1);
             for (layer const& l : trunk.more_) {
-                more.push_back(l.make_tape(rows));
+                more.push_back(l.make_workspace(rows));
                 gradients.emplace_back(rows * l.inputs());
             }
             gradients.emplace_back(rows * trunk.dense_.inputs());
         }
 
-        typename first_layer::tape first;
-        std::vector<typename layer::tape> more;
-        typename mlp<Backend>::tape dense;
+        typename first_layer::workspace first;
+        std::vector<typename layer::workspace> more;
+        typename mlp<Backend>::workspace dense;
         std::vector<matrix_view<scalar const>> outputs; // of the convolutions in the last forward pass
         std::vector<buffer<scalar>> gradients;          // of these
     };
@@ -100,11 +100,11 @@ public:
         });
     }
 
-    [[nodiscard]] tape make_tape(std::size_t rows) const { return tape(*this, rows); }
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const { return workspace(*this, rows); }
 
     /// Images [rows, inputs] → features [rows, outputs].
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<std::uint8_t const> images,
-                                      tape& t) const {
+                                      workspace& t) const {
         require_parameters(parameters.size(), "image_trunk::forward");
         t.outputs[0] = first_.forward(part(parameters, 0), images, t.first);
         for (std::size_t i = 0; i < more_.size(); ++i)
@@ -113,7 +113,7 @@ public:
     }
 
     /// `input_gradient` must be empty: there is none with respect to bytes.
-    void backward(std::span<scalar const> parameters, matrix_view<std::uint8_t const> images, tape& t,
+    void backward(std::span<scalar const> parameters, matrix_view<std::uint8_t const> images, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> input_gradient) const {
         require_parameters(parameters.size(), "image_trunk::backward");

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <gmac/core/buffer.hpp>
+#include <gmac/core/detail/registers.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/random.hpp>
-#include <gmac/core/registers.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
 #include <gmac/nn/cosine_embedding.hpp>
 #include <gmac/nn/linear.hpp>
@@ -34,9 +34,9 @@ struct implicit_quantile_options {
 ///
 ///     φ = relu(W₁ cos(π i τ) + b₁) [F],  h = relu(W₂ (φ ∘ ψ) + b₂) [hidden],  value = W₃ h + b₃.
 ///
-/// There are B·N rows of each. They are gone through a few states at a time, in memory that fits a cache. The tape keeps
+/// There are B·N rows of each. They are gone through a few states at a time, in memory that fits a cache. The workspace keeps
 /// φ and h of all of them only for the backward pass: it takes that memory, B·N·(F + hidden) numbers, when backward is
-/// first called with it, so a tape for predictions alone stays small. Fractions that all states share are embedded once.
+/// first called with it, so a workspace for predictions alone stays small. Fractions that all states share are embedded once.
 ///
 /// Flat layout: W₁ [embedding, F], b₁, W₂ [F, hidden], b₂, W₃ [hidden, 1], b₃.
 template <class Backend>
@@ -47,7 +47,7 @@ public:
     using backend_type = Backend;
     using scalar = typename Backend::scalar;
 
-    class tape {
+    class workspace {
         friend class implicit_quantile_network;
         std::size_t capacity = 0;       // states
         std::size_t rows = 0;           // states of the last forward pass
@@ -110,10 +110,10 @@ public:
     }
 
     /// For batches of up to `rows` states.
-    [[nodiscard]] tape make_tape(std::size_t rows) const {
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const {
         std::size_t const n = options_.samples;
         std::size_t const chunk = (std::min)(rows, chunk_states()) * n;
-        tape t;
+        workspace t;
         t.capacity = rows;
         t.fractions = buffer<scalar>(rows * n);
         t.values = buffer<scalar>(rows * n);
@@ -132,10 +132,10 @@ public:
     }
 
     /// Draws fractions uniform on [0, 1), N for each state or, if shared, N in all, row by row: features [B, F] → the values
-    /// and fractions of their quantiles, [B, N] both, valid until the tape's next use.
+    /// and fractions of their quantiles, [B, N] both, valid until the workspace's next use.
     [[nodiscard]] quantile_outputs<scalar const> predict(std::span<scalar const> parameters,
                                                          matrix_view<scalar const> features, random_stream& random,
-                                                         tape& t) const {
+                                                         workspace& t) const {
         require_rows(features.rows(), t);
         std::size_t const rows = options_.shared ? 1 : features.rows();
         for (std::size_t i = 0; i < rows * outputs(); ++i)
@@ -148,7 +148,8 @@ public:
     /// The same for fractions of the caller's choice, [B, N], or shared by all states: one row, or row stride 0.
     [[nodiscard]] quantile_outputs<scalar const> predict(std::span<scalar const> parameters,
                                                          matrix_view<scalar const> features,
-                                                         matrix_view<scalar const> fractions_of_states, tape& t) const {
+                                                         matrix_view<scalar const> fractions_of_states,
+                                                         workspace& t) const {
         std::size_t const rows = features.rows();
         require_rows(rows, t);
         t.shared = rows > 1 && (fractions_of_states.rows() == 1 || fractions_of_states.row_stride() == 0);
@@ -168,9 +169,9 @@ public:
         return prediction.values;
     }
 
-    /// After predict with the same parameters, features and tape: from the gradient of the values [B, N] to that
+    /// After predict with the same parameters, features and workspace: from the gradient of the values [B, N] to that
     /// of the parameters (overwritten) and of the features [B, F] (overwritten unless the view is empty).
-    void backward(std::span<scalar const> parameters, matrix_view<scalar const> features, tape& t,
+    void backward(std::span<scalar const> parameters, matrix_view<scalar const> features, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> feature_gradient) const {
         require_parameters(parameter_gradient.size(), "implicit_quantile_network::backward");
@@ -210,13 +211,13 @@ private:
         return (std::max)(std::size_t{1}, 256 / options_.samples);
     }
 
-    [[nodiscard]] matrix_view<scalar const> values(tape const& t) const noexcept {
+    [[nodiscard]] matrix_view<scalar const> values(workspace const& t) const noexcept {
         return {t.values.data(), t.rows, outputs()};
     }
-    [[nodiscard]] matrix_view<scalar const> fractions(tape const& t) const noexcept {
+    [[nodiscard]] matrix_view<scalar const> fractions(workspace const& t) const noexcept {
         return {t.fractions.data(), t.rows, outputs(), t.shared ? 0 : static_cast<std::ptrdiff_t>(outputs()), 1};
     }
-    [[nodiscard]] matrix_view<scalar const> shared_phi(tape const& t) const noexcept {
+    [[nodiscard]] matrix_view<scalar const> shared_phi(workspace const& t) const noexcept {
         return {t.shared_phi.data(), outputs(), inputs()};
     }
 
@@ -224,9 +225,9 @@ private:
         require(size == parameter_count(), "{}: {} parameters given, but the network has {}", where, size,
                 parameter_count());
     }
-    static void require_rows(std::size_t rows, tape const& t) {
-        require(rows <= t.capacity, "implicit_quantile_network: {} states given, but the tape was made for {}", rows,
-                t.capacity);
+    static void require_rows(std::size_t rows, workspace const& t) {
+        require(rows <= t.capacity, "implicit_quantile_network: {} states given, but the workspace was made for {}",
+                rows, t.capacity);
     }
 
     template <class Visit>
@@ -248,7 +249,7 @@ private:
         return all.last(value_.parameter_count());
     }
 
-    void run_forward(std::span<scalar const> parameters, matrix_view<scalar const> features, tape& t) const {
+    void run_forward(std::span<scalar const> parameters, matrix_view<scalar const> features, workspace& t) const {
         require_parameters(parameters.size(), "implicit_quantile_network::predict");
         require_shape(features, features.rows(), inputs(), "the feature matrix", "implicit_quantile_network::predict");
         t.rows = features.rows();
@@ -268,7 +269,7 @@ private:
         }
     }
 
-    void embed(std::span<scalar const> parameters, vector_view<scalar const> taus, tape& t,
+    void embed(std::span<scalar const> parameters, vector_view<scalar const> taus, workspace& t,
                matrix_view<scalar> result) const {
         matrix_view<scalar> const cosines(t.cosines.data(), taus.size(), options_.embedding);
         cosine_embedding(taus, cosines);
@@ -276,20 +277,21 @@ private:
     }
 
     /// φ and h of `rows` rows from state `first` on.
-    [[nodiscard]] matrix_view<scalar> phi(tape& t, std::size_t first, std::size_t rows) const noexcept {
+    [[nodiscard]] matrix_view<scalar> phi(workspace& t, std::size_t first, std::size_t rows) const noexcept {
         return {t.keep ? t.kept_phi.data() + first * outputs() * inputs() : t.phi.data(), rows, inputs()};
     }
-    [[nodiscard]] matrix_view<scalar> hidden(tape& t, std::size_t first, std::size_t rows) const noexcept {
+    [[nodiscard]] matrix_view<scalar> hidden(workspace& t, std::size_t first, std::size_t rows) const noexcept {
         return {t.keep ? t.kept_hidden.data() + first * outputs() * options_.hidden : t.hidden.data(), rows,
                 options_.hidden};
     }
     /// φ of fraction n of state first + s.
-    [[nodiscard]] scalar const* phi_row(tape& t, std::size_t first, std::size_t s, std::size_t n) const noexcept {
+    [[nodiscard]] scalar const* phi_row(workspace& t, std::size_t first, std::size_t s, std::size_t n) const noexcept {
         return t.shared ? t.shared_phi.data() + n * inputs() : phi(t, first, 0).data() + (s * outputs() + n) * inputs();
     }
 
     /// t.product = φ ∘ ψ
-    void multiply_features(matrix_view<scalar const> features, tape& t, std::size_t first, std::size_t count) const {
+    void multiply_features(matrix_view<scalar const> features, workspace& t, std::size_t first,
+                           std::size_t count) const {
         for (std::size_t s = 0; s < count; ++s) {
             copy_feature(features, t, first + s);
             for (std::size_t n = 0; n < outputs(); ++n) {
@@ -303,12 +305,12 @@ private:
             }
         }
     }
-    void copy_feature(matrix_view<scalar const> features, tape& t, std::size_t state) const noexcept {
+    void copy_feature(matrix_view<scalar const> features, workspace& t, std::size_t state) const noexcept {
         for (std::size_t j = 0; j < inputs(); ++j)
             t.feature[j] = features(state, j);
     }
 
-    void backward_chunk(std::span<scalar const> parameters, matrix_view<scalar const> features, tape& t,
+    void backward_chunk(std::span<scalar const> parameters, matrix_view<scalar const> features, workspace& t,
                         matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                         matrix_view<scalar> feature_gradient, std::size_t first, std::size_t count) const {
         std::size_t const rows = count * outputs();
@@ -339,7 +341,7 @@ private:
 
     /// From the gradient of φ ∘ ψ to that of ψ, summed over the fractions, and of φ: in place, or added to that of the
     /// shared φ.
-    void split_product_gradient(matrix_view<scalar const> features, tape& t, matrix_view<scalar> feature_gradient,
+    void split_product_gradient(matrix_view<scalar const> features, workspace& t, matrix_view<scalar> feature_gradient,
                                 std::size_t first, std::size_t count) const {
         for (std::size_t s = 0; s < count; ++s) {
             copy_feature(features, t, first + s);
@@ -365,7 +367,7 @@ private:
 
     /// Adds a layer's gradient, from its input and the gradient before its activation.
     static void add_gradient(layer const& l, matrix_view<scalar const> input, matrix_view<scalar const> gradient,
-                             std::span<scalar> sum, tape& t) {
+                             std::span<scalar> sum, workspace& t) {
         Backend::product_add(transposed(input), gradient, l.weight(sum));
         Backend::column_sums(gradient, vector_view<scalar>(t.sums.data(), l.outputs()));
         vector_view<scalar> const bias = l.bias(sum);

@@ -28,7 +28,7 @@ public:
     using backend_type = Backend;
     using scalar = typename Backend::scalar;
 
-    class tape {
+    class workspace {
         friend class linear;
         std::size_t rows = 0;
         buffer<scalar> output;
@@ -65,8 +65,8 @@ public:
         visit(std::string_view("bias"), inputs_ * outputs_, std::size_t{1}, outputs_);
     }
 
-    [[nodiscard]] tape make_tape(std::size_t rows) const {
-        tape t;
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const {
+        workspace t;
         t.rows = rows;
         t.output = buffer<scalar>(rows * outputs_);
         if (options_.function != activation::none)
@@ -85,7 +85,7 @@ public:
         return {parameters.data() + inputs_ * outputs_, outputs_};
     }
 
-    /// The forward pass into memory of the caller's, without a tape: input [rows, inputs] → output [rows, outputs].
+    /// The forward pass into memory of the caller's, without a workspace: input [rows, inputs] → output [rows, outputs].
     void apply(std::span<scalar const> parameters, matrix_view<scalar const> input, matrix_view<scalar> output) const {
         require_parameters(parameters.size(), "linear::forward");
         require_shape(input, input.rows(), inputs_, "the input", "linear::forward");
@@ -93,19 +93,19 @@ public:
     }
 
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> input,
-                                      tape& t) const {
+                                      workspace& t) const {
         require_rows(input.rows(), t.rows, "linear::forward");
         matrix_view<scalar> const output(t.output.data(), input.rows(), outputs_);
         apply(parameters, input, output);
         return output;
     }
 
-    /// The output of the last forward pass with this tape, which had `rows` rows.
-    [[nodiscard]] matrix_view<scalar const> output(tape const& t, std::size_t rows) const noexcept {
+    /// The output of the last forward pass with this workspace, which had `rows` rows.
+    [[nodiscard]] matrix_view<scalar const> output(workspace const& t, std::size_t rows) const noexcept {
         return {t.output.data(), rows, outputs_};
     }
 
-    void backward(std::span<scalar const> parameters, matrix_view<scalar const> input, tape& t,
+    void backward(std::span<scalar const> parameters, matrix_view<scalar const> input, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> input_gradient) const {
         std::size_t const rows = input.rows();
@@ -142,7 +142,8 @@ private:
                 inputs_, outputs_, parameter_count());
     }
     static void require_rows(std::size_t rows, std::size_t capacity, std::string_view where) {
-        require(rows <= capacity, "{}: the input has {} rows, but the tape was made for {}", where, rows, capacity);
+        require(rows <= capacity, "{}: the input has {} rows, but the workspace was made for {}", where, rows,
+                capacity);
     }
 
     std::size_t inputs_;

@@ -33,7 +33,7 @@ public:
     using scalar = typename Backend::scalar;
     using layer = linear<Backend>;
 
-    class tape {
+    class workspace {
         friend class mlp;
         std::size_t rows = 0;
         std::vector<buffer<scalar>> outputs;     // of each layer
@@ -81,8 +81,8 @@ public:
         }
     }
 
-    [[nodiscard]] tape make_tape(std::size_t rows) const {
-        tape t;
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const {
+        workspace t;
         t.rows = rows;
         std::size_t widest = 0;
         for (layer const& l : layers_) {
@@ -95,7 +95,7 @@ public:
     }
 
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> input,
-                                      tape& t) const {
+                                      workspace& t) const {
         require_parameters(parameters.size(), "mlp::forward");
         require_rows(input.rows(), t, "mlp::forward");
         std::size_t offset = 0;
@@ -109,7 +109,7 @@ public:
         return input;
     }
 
-    void backward(std::span<scalar const> parameters, matrix_view<scalar const> input, tape& t,
+    void backward(std::span<scalar const> parameters, matrix_view<scalar const> input, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> input_gradient) const {
         require_parameters(parameters.size(), "mlp::backward");
@@ -135,10 +135,10 @@ public:
     }
 
 private:
-    [[nodiscard]] matrix_view<scalar const> output(tape const& t, std::size_t i, std::size_t rows) const noexcept {
+    [[nodiscard]] matrix_view<scalar const> output(workspace const& t, std::size_t i, std::size_t rows) const noexcept {
         return {t.outputs[i].data(), rows, layers_[i].outputs()};
     }
-    [[nodiscard]] matrix_view<scalar> gradient(tape& t, std::size_t i, std::size_t rows) const noexcept {
+    [[nodiscard]] matrix_view<scalar> gradient(workspace& t, std::size_t i, std::size_t rows) const noexcept {
         return {t.gradients[i % 2].data(), rows, layers_[i].outputs()};
     }
     void backward_layer(std::size_t i, std::size_t offset, std::span<scalar const> parameters,
@@ -149,8 +149,8 @@ private:
                                    parameter_gradient.subspan(offset, count), input_gradient);
     }
 
-    static void require_rows(std::size_t rows, tape const& t, std::string_view where) {
-        require(rows <= t.rows, "{}: the input has {} rows, but the tape was made for {}", where, rows, t.rows);
+    static void require_rows(std::size_t rows, workspace const& t, std::string_view where) {
+        require(rows <= t.rows, "{}: the input has {} rows, but the workspace was made for {}", where, rows, t.rows);
     }
     void require_parameters(std::size_t size, std::string_view where) const {
         require(size == parameter_count_, "{}: {} parameters given, but the network has {}", where, size,

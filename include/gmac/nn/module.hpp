@@ -11,8 +11,8 @@
 #include <string_view>
 
 /// Networks. A module is only the shape of a computation: its parameters lie in a flat range that the caller owns (a part
-/// of the agent's one buffer), its gradients in another, and its activations in a tape. So one module serves any number
-/// of threads at once, each with a tape of its own, and nothing is allocated after make_tape.
+/// of the agent's one buffer), its gradients in another, and its activations in a workspace. So one module serves any number
+/// of threads at once, each with a workspace of its own, and nothing is allocated after make_workspace.
 namespace gmac::nn {
 
 namespace detail {
@@ -41,24 +41,24 @@ using input_of = typename detail::input_of<M, T>::type;
 /// - `input_type`: the element type of the input, if it is not T: std::uint8_t for a network that sees screens.
 /// - `parameter_count()`: size of the flat ranges of parameters and of gradients.
 /// - `initialize(parameters, stream)`: writes the start values.
-/// - `make_tape(rows)`: memory for batches of up to `rows` rows.
-/// - `forward(parameters, input, tape)`: the output [rows, outputs()], a view into the tape that is valid until the
-///   tape's next use. The input must not lie in the tape.
-/// - `backward(parameters, input, tape, output_gradient, parameter_gradient, input_gradient)`: after a forward pass with
-///   the same parameters, input and tape. Overwrites `parameter_gradient` with the sum over the rows, and
+/// - `make_workspace(rows)`: memory for batches of up to `rows` rows.
+/// - `forward(parameters, input, workspace)`: the output [rows, outputs()], a view into the workspace that is valid until the
+///   workspace's next use. The input must not lie in the workspace.
+/// - `backward(parameters, input, workspace, output_gradient, parameter_gradient, input_gradient)`: after a forward pass with
+///   the same parameters, input and workspace. Overwrites `parameter_gradient` with the sum over the rows, and
 ///   `input_gradient` [rows, inputs()] unless it is an empty view. May be called more than once for one forward pass.
 /// - `describe(visit)`: visit(name, offset, rows, cols) for each parameter tensor, row-major in the flat range.
 template <class M, class T>
 concept module = requires(M const m, std::span<T> parameters, std::span<T const> constant_parameters,
                           matrix_view<T const> output_gradient, matrix_view<input_of<M, T> const> module_input,
-                          matrix_view<T> input_gradient, typename M::tape& tape, random_stream& stream) {
+                          matrix_view<T> input_gradient, typename M::workspace& workspace, random_stream& stream) {
     { m.inputs() } -> std::convertible_to<std::size_t>;
     { m.outputs() } -> std::convertible_to<std::size_t>;
     { m.parameter_count() } -> std::convertible_to<std::size_t>;
     m.initialize(parameters, stream);
-    { m.make_tape(std::size_t{}) } -> std::same_as<typename M::tape>;
-    { m.forward(constant_parameters, module_input, tape) } -> std::same_as<matrix_view<T const>>;
-    m.backward(constant_parameters, module_input, tape, output_gradient, parameters, input_gradient);
+    { m.make_workspace(std::size_t{}) } -> std::same_as<typename M::workspace>;
+    { m.forward(constant_parameters, module_input, workspace) } -> std::same_as<matrix_view<T const>>;
+    m.backward(constant_parameters, module_input, workspace, output_gradient, parameters, input_gradient);
     m.describe(detail::describe_nothing{});
 };
 

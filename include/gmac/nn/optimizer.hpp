@@ -3,7 +3,7 @@
 
 #include <gmac/core/archive.hpp>
 #include <gmac/core/error.hpp>
-#include <gmac/core/lane_bits.hpp>
+#include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
 
 #include <cmath>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <gmac/core/buffer.hpp>
-#include <gmac/core/lane_bits.hpp>
+#include <gmac/core/detail/registers.hpp>
+#include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/registers.hpp>
 #include <gmac/nn/optimizer.hpp>
 
 #include <cmath>

@@ -30,16 +30,17 @@ public:
     static constexpr std::size_t size = 1 + sizeof...(Rest);
 
     /// Movable only: it remembers views into itself.
-    class tape {
+    class workspace {
     public:
-        tape(tape&&) noexcept = default;
-        tape& operator=(tape&&) noexcept = default;
+        workspace(workspace&&) noexcept = default;
+        workspace& operator=(workspace&&) noexcept = default;
 
     private:
         friend class sequential;
-        explicit tape(std::tuple<typename First::tape, typename Rest::tape...> t) : tapes(std::move(t)) {}
+        explicit workspace(std::tuple<typename First::workspace, typename Rest::workspace...> t)
+            : workspaces(std::move(t)) {}
 
-        std::tuple<typename First::tape, typename Rest::tape...> tapes;
+        std::tuple<typename First::workspace, typename Rest::workspace...> workspaces;
         std::array<buffer<scalar>, size> gradients;            // of each module's input; the first stays empty
         std::array<matrix_view<scalar const>, size> outputs{}; // of the last forward pass
     };
@@ -79,8 +80,8 @@ public:
         });
     }
 
-    [[nodiscard]] tape make_tape(std::size_t rows) const {
-        tape t(std::apply([&](auto const&... m) { return std::tuple(m.make_tape(rows)...); }, modules_));
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const {
+        workspace t(std::apply([&](auto const&... m) { return std::tuple(m.make_workspace(rows)...); }, modules_));
         for_each_module([&](auto i, auto const& m) {
             if constexpr (i > 0)
                 t.gradients[i] = buffer<scalar>(rows * m.inputs());
@@ -89,15 +90,15 @@ public:
     }
 
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<input_type const> input,
-                                      tape& t) const {
+                                      workspace& t) const {
         require_parameters(parameters.size(), "sequential::forward");
         for_each_module([&](auto i, auto const& m) {
-            t.outputs[i] = m.forward(part<i>(parameters), input_of_module<i>(input, t), std::get<i>(t.tapes));
+            t.outputs[i] = m.forward(part<i>(parameters), input_of_module<i>(input, t), std::get<i>(t.workspaces));
         });
         return t.outputs[size - 1];
     }
 
-    void backward(std::span<scalar const> parameters, matrix_view<input_type const> input, tape& t,
+    void backward(std::span<scalar const> parameters, matrix_view<input_type const> input, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> input_gradient) const {
         require_parameters(parameters.size(), "sequential::backward");
@@ -111,7 +112,7 @@ public:
             matrix_view<scalar> gradient = input_gradient;
             if constexpr (i > 0)
                 gradient = matrix_view<scalar>(t.gradients[i].data(), input.rows(), m.inputs());
-            m.backward(part<i>(parameters), input_of_module<i>(input, t), std::get<i>(t.tapes), output_gradient,
+            m.backward(part<i>(parameters), input_of_module<i>(input, t), std::get<i>(t.workspaces), output_gradient,
                        part<i>(parameter_gradient), gradient);
             output_gradient = gradient;
         });
@@ -125,7 +126,7 @@ private:
         }(std::make_index_sequence<size>{});
     }
     template <std::size_t I>
-    [[nodiscard]] static auto input_of_module(matrix_view<input_type const> const& input, tape const& t) noexcept {
+    [[nodiscard]] static auto input_of_module(matrix_view<input_type const> const& input, workspace const& t) noexcept {
         if constexpr (I == 0)
             return input;
         else

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <gmac/core/error.hpp>
-#include <gmac/core/lane_bits.hpp>
+#include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>

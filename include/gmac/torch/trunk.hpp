@@ -46,7 +46,7 @@ struct trunk_options {
 /// row-major: the optimiser writes them, a checkpoint has them by their names. Gradients are copied from autograd into the
 /// flat gradient. Parameters that do not require a gradient stay in the buffer with a gradient of zero.
 ///
-/// Each tape has a module of its own, so that threads may work at once. A module must be a function of its parameters and
+/// Each workspace has a module of its own, so that threads may work at once. A module must be a function of its parameters and
 /// input alone, or a run could not be resumed: one that draws random numbers or changes its buffers (dropout, batch
 /// normalisation; call eval() first) is refused. Results are the same bits if libtorch's are: torch::set_num_threads(1),
 /// and OPENBLAS_NUM_THREADS=1 where its matrix products come from OpenBLAS. libtorch allocates in each pass.
@@ -60,14 +60,14 @@ public:
     using input_type = Input;
 
     /// Movable, not copyable: a pass records its graph here.
-    class tape {
+    class workspace {
     public:
-        tape(tape&&) noexcept = default;
-        tape& operator=(tape&&) noexcept = default;
+        workspace(workspace&&) noexcept = default;
+        workspace& operator=(workspace&&) noexcept = default;
 
     private:
         friend class trunk;
-        tape() = default;
+        workspace() = default;
 
         std::size_t rows = 0;
         std::shared_ptr<::torch::nn::Module> module;
@@ -118,19 +118,19 @@ public:
             visit(std::string_view(p.name), p.offset, p.rows(), p.cols());
     }
 
-    [[nodiscard]] tape make_tape(std::size_t rows) const {
-        tape t;
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const {
+        workspace t;
         t.rows = rows;
         t.module = modules_.make();
         t.parameters = copies::parameters_of(*t.module);
         return t;
     }
 
-    matrix_view<T const> forward(std::span<T const> parameters, matrix_view<Input const> input, tape& t) const {
+    matrix_view<T const> forward(std::span<T const> parameters, matrix_view<Input const> input, workspace& t) const {
         require_parameters(parameters.size(), "torch trunk: forward");
         require_shape(input, input.rows(), inputs_, "the input", "torch trunk: forward");
-        require(input.rows() <= t.rows, "torch trunk: forward: the input has {} rows, but the tape was made for {}",
-                input.rows(), t.rows);
+        require(input.rows() <= t.rows,
+                "torch trunk: forward: the input has {} rows, but the workspace was made for {}", input.rows(), t.rows);
         at::AutoGradMode const recording(true);
         place(parameters, t);
         t.input = detail::tensor_over(input);
@@ -142,14 +142,14 @@ public:
     }
 
     /// The gradient of bytes must be an empty view.
-    void backward(std::span<T const> parameters, matrix_view<Input const> input, tape& t,
+    void backward(std::span<T const> parameters, matrix_view<Input const> input, workspace& t,
                   matrix_view<T const> output_gradient, std::span<T> parameter_gradient,
                   matrix_view<T> input_gradient) const {
         require_parameters(parameters.size(), "torch trunk: backward");
         require_parameters(parameter_gradient.size(), "torch trunk: backward");
         require(t.output.defined() && t.start == parameters.data() && t.input.data_ptr() == input.data() &&
                     detail::extent(t.output.size(0)) == input.rows(),
-                "torch trunk: backward: the parameters and input are not those of the tape's last forward pass");
+                "torch trunk: backward: the parameters and input are not those of the workspace's last forward pass");
         require_shape(output_gradient, input.rows(), outputs_, "the output gradient", "torch trunk: backward");
         std::vector<at::Tensor> wanted;
         for (at::Tensor const& parameter : t.parameters)
@@ -253,8 +253,8 @@ private:
         require(size == parameter_count_, "{}: {} parameters given, but the module has {}", where, size,
                 parameter_count_);
     }
-    /// The tape's module computes with these parameters where they lie.
-    void place(std::span<T const> parameters, tape& t) const {
+    /// The workspace's module computes with these parameters where they lie.
+    void place(std::span<T const> parameters, workspace& t) const {
         if (t.start == parameters.data())
             return;
         for (std::size_t i = 0; i < placed_.size(); ++i)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/registers.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/registers.hpp>
 #include <gmac/core/special.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>

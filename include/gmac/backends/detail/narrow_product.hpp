@@ -2,8 +2,8 @@
 #pragma once
 
 #include <gmac/backends/detail/product.hpp>
+#include <gmac/core/detail/registers.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/registers.hpp>
 #include <gmac/core/view.hpp>
 
 #include <xsimd/xsimd.hpp>

@@ -3,9 +3,9 @@
 
 #include <gmac/backends/detail/activations.hpp>
 #include <gmac/backends/detail/tiles.hpp>
+#include <gmac/core/detail/registers.hpp>
+#include <gmac/core/detail/transpose.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/registers.hpp>
-#include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/module.hpp>
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/transpose.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
-#include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/losses/compatibility.hpp>
 #include <gmac/losses/detail/lane_table.hpp>
 #include <gmac/losses/detail/mean_over_states.hpp>
 #include <gmac/losses/detail/number_type.hpp>
 #include <gmac/losses/detail/sample_batch.hpp>
-#include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/core/lane_bits.hpp>
+#include <gmac/core/detail/transpose.hpp>
+#include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/transpose.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/energy_pairs.hpp>
 #include <gmac/losses/detail/sorting_network.hpp>

@@ -7,9 +7,9 @@
 #include <gmac/core/view.hpp>
 #include <gmac/distributions/component.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
+#include <gmac/losses/compatibility.hpp>
 #include <gmac/losses/detail/number_type.hpp>
 #include <gmac/losses/detail/smaller_unit.hpp>
-#include <gmac/losses/fits.hpp>
 #include <gmac/targets/particles.hpp>
 
 #include <concepts>

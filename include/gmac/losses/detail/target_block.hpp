@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/transpose.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
-#include <gmac/core/transpose.hpp>
 #include <gmac/distributions/component.hpp>
 #include <gmac/losses/detail/folded_normal.hpp>
 
