@@ -28,17 +28,14 @@ TEMPLATE_TEST_CASE("losses on atoms for logits and targets of any size", "[extre
     using T = TestType;
     using limits = std::numeric_limits<T>;
     auto const numbers = extremes<T>();
-    std::vector<T> logits(numbers);
-    // Differences of logits must be numbers.
-    std::erase_if(logits, [](T x) { return std::abs(x) > limits::max() / 4; });
     sweep cases;
     for (heads::categorical<3> const& head :
          {heads::categorical<3>{.minimum = -10.0, .maximum = 10.0}, heads::categorical<3>{.symlog = true},
           heads::categorical<3>{.minimum = -1.0, .maximum = 1e30}}) {
         auto const atoms = atoms_of(head);
-        for (T const a : logits)
-            for (T const b : logits)
-                for (T const c : {T(0), T(-80), logits.back(), logits[logits.size() - 2]})
+        for (T const a : numbers)
+            for (T const b : numbers)
+                for (T const c : {T(0), T(-80), limits::max(), limits::lowest()})
                     for (T const z : numbers) {
                         atom_problem<T> const p{1, 3, 1, {a, b, c}, {z}, {}};
                         std::vector<T> gradient(3);

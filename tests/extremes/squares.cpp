@@ -25,6 +25,18 @@ struct clipped_target {
 
 } // namespace
 
+TEMPLATE_TEST_CASE("a mean of squares that are too large themselves", "[extremes]", float, double) {
+    using T = TestType;
+    std::vector<T> values(100, T(0)), returns(100, T(1)), gradient(100);
+    values[7] = 4 * std::sqrt(std::numeric_limits<T>::max());
+    auto const largest = static_cast<real>(std::numeric_limits<T>::max());
+    losses::squared_error const loss;
+    T const mean = loss.value_and_gradient(heads::scalar{}, matrix_view<T const>(values.data(), 100, 1), returns,
+                                           matrix_view<T>(gradient.data(), 100, 1));
+    CHECK(agrees(mean, 8 * largest / 100, 8)); // half of 16 largest
+    CHECK(gradient[7] == Approx(values[7] / 100));
+}
+
 TEMPLATE_TEST_CASE("squared errors of any size", "[extremes]", float, double) {
     using T = TestType;
     auto numbers = extremes<T>();

@@ -21,11 +21,13 @@ template <bool WithGradient, class Head, class V, std::size_t N>
 [[nodiscard]] V cross_entropy(Head const& head, std::array<V, N>& logits, lane_table<V, N> const& masses) noexcept {
     auto const predicted = head.transform(logits);
     V const zero = lanes::constant<V>(0.0);
+    V const half = lanes::constant<V>(0.5), half_largest = half * predicted.largest;
     V sum = zero, mass = zero;
     for (std::size_t i = 0; i < N; ++i) {
         mass = mass + masses[i];
         V const q = masses[i];
-        sum = sum + lanes::select(q == zero, zero, V(q * (predicted.largest - logits[i])));
+        V const half_gap = half_largest - half * logits[i]; // the gap of two logits may be larger than any number
+        sum = sum + lanes::select(q == zero, zero, V((q + q) * half_gap));
     }
     if constexpr (WithGradient)
         for (std::size_t i = 0; i < N; ++i)

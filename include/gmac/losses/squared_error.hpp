@@ -25,25 +25,26 @@ concept scalar_head = requires(Head const& head, std::array<float, Head::outputs
 
 namespace detail {
 
-/// One squared error and its derivative with respect to the value.
+/// A loss ½ difference², and its derivative with respect to the value.
 template <class V>
-struct error_and_slope {
-    V error, slope;
+struct difference_and_slope {
+    V difference, slope;
 };
 
-/// The mean over the states of `pointwise(value, state, count)`, an error_and_slope a lane, and its gradient.
-/// `gradient` may be the outputs themselves.
+/// The mean over the states of the losses of `pointwise(value, state, count)`, a difference_and_slope a lane, and its gradient.
+/// `gradient` may be the outputs themselves. Each square is taken of a share, so that it may be larger than T has.
 template <bool WithGradient, class Head, class T, class Pointwise>
 [[nodiscard]] T mean_pointwise(Head const& head, matrix_view<T const> outputs, matrix_view<T> gradient,
                                Pointwise&& pointwise) {
     using V = lanes::lane_for_t<T>;
     T const share = T(1) / static_cast<T>(outputs.rows());
-    return mean_over_states<V>(outputs.rows(), [&](std::size_t first, std::size_t count) {
+    V const half_share = lanes::constant<V>(0.5 / static_cast<double>(outputs.rows()));
+    return static_cast<T>(sum_over_states<V>(outputs.rows(), [&](std::size_t first, std::size_t count) {
         std::array<V, Head::outputs> raw;
         for (std::size_t j = 0; j < Head::outputs; ++j)
             raw[j] = lanes::load_rows<V>(outputs, first, j, count);
         auto const parameters = head.transform(raw);
-        error_and_slope<V> const loss = pointwise(parameters.value, first, count);
+        difference_and_slope<V> const loss = pointwise(parameters.value, first, count);
         if constexpr (WithGradient) {
             auto parameter_gradient = parameters;
             parameter_gradient.value = loss.slope * V(share);
@@ -52,8 +53,8 @@ template <bool WithGradient, class Head, class T, class Pointwise>
             for (std::size_t j = 0; j < Head::outputs; ++j)
                 lanes::store_rows(raw_gradient[j], gradient, first, j, count);
         }
-        return loss.error;
-    });
+        return V(half_share * loss.difference * loss.difference);
+    }));
 }
 
 /// Throws gmac::error if the gradient overlaps the targets, or the outputs without being in the same places.
@@ -117,11 +118,12 @@ private:
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
         require_size(returns, outputs.rows(), "returns", name);
         auto const wanted = as_column(returns);
-        return detail::mean_pointwise<
-            WithGradient>(head, outputs, gradient, [&]<class V>(V const& value, std::size_t first, std::size_t count) {
-            V const difference = value - lanes::load_rows<V>(wanted, first, 0, count);
-            return detail::error_and_slope<V>{lanes::constant<V>(0.5) * difference * difference, difference};
-        });
+        return detail::mean_pointwise<WithGradient>(head, outputs, gradient,
+                                                    [&]<class V>(V const& value, std::size_t first, std::size_t count) {
+                                                        V const difference =
+                                                            value - lanes::load_rows<V>(wanted, first, 0, count);
+                                                        return detail::difference_and_slope<V>{difference, difference};
+                                                    });
     }
 };
 
@@ -194,10 +196,9 @@ private:
     }
 
     template <class V>
-    [[nodiscard]] detail::error_and_slope<V> pointwise(V const& value, V const& wanted, V const& old) const {
+    [[nodiscard]] detail::difference_and_slope<V> pointwise(V const& value, V const& wanted, V const& old) const {
         using lanes::select;
         V const zero = lanes::constant<V>(0.0);
-        V const half = lanes::constant<V>(0.5);
         V const limit = lanes::constant<V>(clip);
         V const change = value - old;
         V const capped = select(limit < change, limit, select(change < V(zero - limit), V(zero - limit), change));
@@ -206,9 +207,8 @@ private:
         auto const inside = capped == change;
         V const clipped = select(inside, plain, V(V(old + capped) - wanted));
         auto const clipped_wins = lanes::abs(plain) < lanes::abs(clipped); // squares may both be infinite
-        V const larger = select(clipped_wins, clipped, plain);
         V const clipped_slope = select(inside, plain, zero);
-        return {half * larger * larger, select(clipped_wins, clipped_slope, plain)};
+        return {select(clipped_wins, clipped, plain), select(clipped_wins, clipped_slope, plain)};
     }
 };
 
