@@ -79,6 +79,25 @@ TEST_CASE("A policy of Atari games is saved, loaded and acts as before, bit for 
           "gmac-act: line 1 has 2 numbers, but an observation has 14112\n");
 }
 
+TEST_CASE("A policy whose strides leave pixels over is loaded as it was saved", "[deploy]") {
+    scratch_folder folder;
+    auto const file = folder.path / "policy.safetensors";
+    trunk_type const trunk({.input = {10, 10, 4},
+                            .layout = nn::image_layout::channels_last,
+                            .byte_scale = 1.0,
+                            .convolutions = {{2, 4, 5}, {3, 1, 2}},
+                            .hidden = {64}});
+    screens_policy policy(trunk, {actors::categorical{}, discrete{2}});
+    random_stream random(1);
+    trunk.initialize(policy.parameters().first(trunk.parameter_count()), random);
+    save_policy(file, policy);
+    auto const loaded = std::get<screens_policy>(load_any_policy(file));
+    CHECK(std::ranges::equal(loaded.parameters(), policy.parameters()));
+    CHECK(loaded.trunk().options().convolutions == trunk.options().convolutions);
+    CHECK(loaded.trunk().options().layout == nn::image_layout::channels_last);
+    CHECK(loaded.trunk().options().byte_scale == 1.0);
+}
+
 TEST_CASE("A file of Atari games that makes no sense is refused", "[deploy]") {
     scratch_folder folder;
     auto const file = folder.path / "policy.safetensors";

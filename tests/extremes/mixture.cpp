@@ -7,6 +7,8 @@
 #include <gmac/losses/gaussian_mixture_energy.hpp>
 #include <gmac/targets/particles.hpp>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -90,24 +92,53 @@ private:
     }
 };
 
+/// Compares one state with its judge. Where a variance is no normal number in the unit in which the largest number has half
+/// the exponents, what it says is lost, and only the absence of infinities is asked for: `finite`.
 template <class T>
-struct batch {
-    std::vector<T> outputs, means, deviations, weights, gradient;
-    std::size_t states = 0;
+void compare(std::array<point, 2> const& mixture, std::array<point, 2> const& target, bool points, bool target_term,
+             sweep& cases, bool& finite) {
+    using limits = std::numeric_limits<T>;
+    constexpr std::array<std::string_view, 6> names{"weight 0", "weight 1",    "mean 0",
+                                                    "mean 1",   "deviation 0", "deviation 1"};
+    auto const both = [](std::array<point, 2> const& of, real point::*what) {
+        return std::array{static_cast<T>(of[0].*what), static_cast<T>(of[1].*what)};
+    };
+    auto const row = [](auto& numbers) { return matrix_view<T const>(numbers.data(), 1, numbers.size()); };
+    auto const w = both(mixture, &point::weight), m = both(mixture, &point::mean), d = both(mixture, &point::deviation);
+    std::array const outputs{w[0], w[1], m[0], m[1], d[0], d[1]};
+    auto const means = both(target, &point::mean), deviations = both(target, &point::deviation),
+               weights = both(target, &point::weight);
+    std::array<T, 6> gradient;
+    losses::gaussian_mixture_energy const loss{.target_term = target_term};
+    auto const evaluate = [&](auto const& wanted) {
+        return loss.value_and_gradient(plain_head{}, row(outputs), wanted, matrix_view<T>(gradient.data(), 1, 6));
+    };
+    T const value = points ? evaluate(targets::dirac_particles<T const>{row(means), row(weights)})
+                           : evaluate(targets::gaussian_particles<T const>{row(means), row(deviations), row(weights)});
 
-    void add(std::array<point, 2> const& mixture, std::array<point, 2> const& target) {
-        auto const put = [](std::vector<T>& to, std::array<point, 2> const& from, real point::*what) {
-            for (point const& x : from)
-                to.push_back(static_cast<T>(x.*what));
-        };
-        for (auto const what : {&point::weight, &point::mean, &point::deviation})
-            put(outputs, mixture, what);
-        put(means, target, &point::mean);
-        put(deviations, target, &point::deviation);
-        put(weights, target, &point::weight);
-        ++states;
-    }
-};
+    auto const smallest = std::sqrt(static_cast<real>((limits::min)()) / 2);
+    real const half = std::ldexp(real(1), limits::max_exponent / 2 - 2);
+    real largest = half, least = half;
+    for (auto const& side : {mixture, target})
+        for (point const& x : side) {
+            if (x.weight > 0)
+                largest = std::fmax(largest, std::fmax(std::abs(x.mean), x.deviation));
+            if (x.deviation > 0)
+                least = std::fmin(least, x.deviation);
+        }
+    bool const lost = least / largest < smallest / half;
+    judge const exact(mixture, target, target_term);
+    auto const expect = [&](std::string_view what, T found, real right, real size) {
+        if (!lost)
+            cases.expect(what, found, right, 64, size, fmt::join(outputs, " "), fmt::join(means, " "),
+                         fmt::join(deviations, " "), target_term);
+        else if (std::abs(right) <= static_cast<real>((limits::max)()))
+            finite = finite && std::isfinite(found);
+    };
+    expect("loss", value, exact.loss, exact.size);
+    for (std::size_t j = 0; j < 6; ++j)
+        expect(names[j], gradient[j], exact.gradient[j], exact.sizes[j]);
+}
 
 /// Sixteen states of the Gaussian-mixture head with two particles each.
 template <class T>
@@ -196,9 +227,6 @@ TEMPLATE_TEST_CASE("a component of weight zero has no say, however far it is", "
 TEMPLATE_TEST_CASE("the mixture energy of numbers of any size", "[extremes]", float, double) {
     using T = TestType;
     using limits = std::numeric_limits<T>;
-    // A variance that is no normal number, in the unit in which the largest number has half the exponents, is lost.
-    auto const smallest = std::sqrt(static_cast<real>((limits::min)()) / 2);
-    real const half = std::ldexp(real(1), limits::max_exponent / 2 - 2);
     std::vector<T> numbers{T(0)};
     for (T const x : {limits::epsilon(), T(1), T(100), std::sqrt((limits::max)()), 4 * std::sqrt((limits::max)()),
                       (limits::max)() / 4, (limits::max)()}) {
@@ -207,8 +235,6 @@ TEMPLATE_TEST_CASE("the mixture energy of numbers of any size", "[extremes]", fl
     }
     sweep cases;
     bool finite = true;
-    constexpr std::array<std::string_view, 6> names{"weight 0", "weight 1",    "mean 0",
-                                                    "mean 1",   "deviation 0", "deviation 1"};
     for (bool const target_term : {false, true})
         for (bool const points : {false, true})
             for (real const weight : {real(0), real(limits::epsilon()), real(0.25), real(1)})
@@ -218,46 +244,9 @@ TEMPLATE_TEST_CASE("the mixture energy of numbers of any size", "[extremes]", fl
                             for (T const e : {T(0), T(1), (limits::max)()}) {
                                 auto const A = static_cast<real>(a), B = static_cast<real>(b), C = static_cast<real>(c),
                                            E = static_cast<real>(e);
-                                std::array<point, 2> const mixture{{{weight, A, std::abs(B)}, {1 - weight, C, E}}};
-                                std::array<point, 2> target{{{0.5, B, std::abs(C)}, {0.5, C, E}}};
-                                if (points)
-                                    target[0].deviation = target[1].deviation = 0;
-                                batch<T> one;
-                                one.add(mixture, target);
-                                one.gradient.assign(6, T(-7));
-                                losses::gaussian_mixture_energy const loss{.target_term = target_term};
-                                auto const view = [](std::vector<T>& v, std::size_t n) {
-                                    return matrix_view<T>(v.data(), 1, n);
-                                };
-                                auto const evaluate = [&](auto const& wanted) {
-                                    return loss.value_and_gradient(plain_head{}, view(one.outputs, 6), wanted,
-                                                                   view(one.gradient, 6));
-                                };
-                                T const value =
-                                    points ? evaluate(targets::dirac_particles<T const>{view(one.means, 2),
-                                                                                        view(one.weights, 2)})
-                                           : evaluate(targets::gaussian_particles<T const>{view(one.means, 2),
-                                                                                           view(one.deviations, 2),
-                                                                                           view(one.weights, 2)});
-                                real largest = half, least = largest;
-                                for (auto const& side : {mixture, target})
-                                    for (point const& x : side) {
-                                        if (x.weight > 0)
-                                            largest = std::fmax(largest, std::fmax(std::abs(x.mean), x.deviation));
-                                        if (x.deviation > 0)
-                                            least = std::fmin(least, x.deviation);
-                                    }
-                                bool const lost = least / largest < smallest / half;
-                                judge const exact(mixture, target, target_term);
-                                auto const expect = [&](std::string_view what, T found, real right, real size) {
-                                    if (!lost)
-                                        cases.expect(what, found, right, 64, size, a, b, c, e, weight, points);
-                                    else if (std::abs(right) <= static_cast<real>((limits::max)()))
-                                        finite = finite && std::isfinite(found);
-                                };
-                                expect("loss", value, exact.loss, exact.size);
-                                for (std::size_t j = 0; j < 6; ++j)
-                                    expect(names[j], one.gradient[j], exact.gradient[j], exact.sizes[j]);
+                                compare<T>({{{weight, A, std::abs(B)}, {1 - weight, C, E}}},
+                                           {{{0.5, B, points ? 0 : std::abs(C)}, {0.5, C, points ? 0 : E}}}, points,
+                                           target_term, cases, finite);
                             }
     CHECK(cases.failed() == "");
     CHECK(finite);

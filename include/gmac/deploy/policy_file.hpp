@@ -144,8 +144,8 @@ public:
             auto const [filters, kernel, stride] =
                 std::tuple(static_cast<double>(one[0]), static_cast<double>(one[1]), static_cast<double>(one[2]));
             size += kernel * kernel * channels * filters;
-            height = (height - kernel) / stride + 1.0;
-            width = (width - kernel) / stride + 1.0;
+            height = std::floor((height - kernel) / stride) + 1.0;
+            width = std::floor((width - kernel) / stride) + 1.0;
             channels = filters;
             options.convolutions.push_back({one[0], one[1], one[2]});
         }

@@ -83,7 +83,7 @@ struct categorical {
         double const first = symlog ? bent(minimum) : minimum;
         double const last = symlog ? bent(maximum) : maximum;
         require(
-            maximum / 16.0 - minimum / 16.0 <= static_cast<double>((std::numeric_limits<T>::max)()) / 256.0,
+            maximum / 2.0 - minimum / 2.0 <= static_cast<double>((std::numeric_limits<T>::max)()) / 32.0,
             "categorical head: the atoms lie from {} to {}, which is too far apart for sums of distances in this type",
             minimum, maximum);
         atom_grid<T, N> result{};

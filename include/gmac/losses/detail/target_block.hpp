@@ -61,19 +61,13 @@ public:
         unit_ = unit;
         total_ = lanes::constant<V>(0.0);
     }
-    /// visit(numbers of a lane each) for the means and deviations as they are.
+    /// visit(numbers of a lane each) for all numbers of the targets as they are, weights too.
     template <class Visit>
     void for_each_number(Visit&& visit) const {
-        auto const each = [&](auto const& matrix) {
+        for_each_part(targets_, [&](auto const& part, std::string_view) {
             for (std::size_t j = 0; j < particles(); ++j)
-                visit(lanes::load_rows<V>(matrix, first_, j, count_));
-        };
-        if constexpr (has_deviations) {
-            each(targets_.means);
-            each(targets_.deviations);
-        } else {
-            each(targets_.values);
-        }
+                visit(lanes::load_rows<V>(part, first_, j, count_));
+        });
     }
 
     /// Loads the particles from `start` on; notes deviations and weights that are negative or NaN.
