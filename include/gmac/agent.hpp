@@ -4,8 +4,10 @@
 // The actor-critic: rollouts, the PPO update, training, checkpoints.
 #include <gmac/agent/actor_critic.hpp>
 #include <gmac/agent/composition.hpp>
+#include <gmac/agent/critic_network.hpp>
 #include <gmac/agent/explained_variance.hpp>
 #include <gmac/agent/networks.hpp>
+#include <gmac/agent/observer.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/policy.hpp>
 #include <gmac/agent/policy_network.hpp>

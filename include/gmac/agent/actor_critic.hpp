@@ -2,10 +2,11 @@
 #pragma once
 
 #include <gmac/agent/composition.hpp>
+#include <gmac/agent/detail/critic_targets.hpp>
 #include <gmac/agent/detail/learner.hpp>
 #include <gmac/agent/detail/state_values.hpp>
-#include <gmac/agent/explained_variance.hpp>
 #include <gmac/agent/networks.hpp>
+#include <gmac/agent/observer.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/policy.hpp>
 #include <gmac/agent/report.hpp>
@@ -18,18 +19,19 @@
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/requirements.hpp>
 #include <gmac/nn/mlp.hpp>
-#include <gmac/targets/gae.hpp>
-#include <gmac/targets/makers.hpp>
-#include <gmac/targets/sr_lambda.hpp>
 
-#include <algorithm>
+#include <fmt/core.h>
+
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -112,14 +114,12 @@ public:
           parameters_(networks_.parameter_count()),
           rollout_(options_.steps, worlds.size(), worlds.observation_size(), size_, worlds.history()),
           values_(networks_, rollout_, tasks_->concurrency()),
-          targets_(head_, rule(), rollout_.rows(), values_.capacity()),
-          advantages_(rollout_.rows()),
-          returns_(rollout_.rows()),
+          targets_(head_, options_, rollout_, values_.capacity()),
           environment_actions_(worlds.size() * size_),
           entropies_(worlds.size()),
           streams_(worlds.size()),
           acting_(networks_.policy().make_workspace(worlds.size())),
-          learner_({options_, networks_, actor_, head_, loss_, rollout_, targets_, advantages_.span()}) {
+          learner_({options_, networks_, actor_, head_, loss_, rollout_, targets_.for_loss(), targets_.advantages()}) {
         require(networks_.inputs() == rollout_.state_size(),
                 "actor_critic: the trunk takes {} inputs, but a state has {} elements ({} observations of {})",
                 networks_.inputs(), rollout_.state_size(), worlds.history().frames, worlds.observation_size());
@@ -170,16 +170,19 @@ public:
         values_.evaluate(parameters_.span(), head_, rollout_, *tasks_,
                          [&](std::size_t row) { return stream(stream_purpose::fraction, row); });
         report.inference_seconds += timer.lap();
-        make_targets();
+        targets_.make(
+            head_, rollout_, values_, [&](std::size_t e) { return stream(stream_purpose::target, e); }, *tasks_);
         report.target_seconds = timer.lap();
         report.update = ++updates_;
         report.learning_rate =
             options_.learning_rate * (options_.schedule == rate_schedule::linear ? 1.0 - progress : 1.0);
-        report.explained_variance = explained_variance(returns_.span(), values_.means().first(returns_.size()));
+        report.explained_variance = targets_.explained_variance();
         learner_.learn(
             parameters_.span(), *tasks_,
             [&](stream_purpose purpose, std::size_t index) { return stream(purpose, index); }, values_.capacity(),
             report);
+        for (auto const& observer : observers_)
+            observer->observe(rollout_, updates_, report.learning_rate, *tasks_);
         report.learning_seconds = timer.lap();
         report.frames = frames_;
         report.episodes = episodes_.count();
@@ -190,11 +193,41 @@ public:
         return report;
     }
 
+    /// A further critic of this policy, which learns from the same rollouts and has no say in it; see observer. Without
+    /// options it has the agent's; `trunk` is the network below its head, by default one like the agent's. What is loaded
+    /// must have been saved with the same observers.
+    template <class OtherHead, class OtherLoss, class OtherTrunk = Trunk>
+    auto& observe(observer_parts<OtherHead, OtherLoss> with = {}, std::optional<agent_options> options = {},
+                  std::type_identity_t<std::optional<OtherTrunk>> trunk = {}) {
+        if constexpr (detail::composable<OtherHead, OtherLoss, Backend>) {
+            using critic = observer<OtherHead, OtherLoss, Backend, OtherTrunk>;
+            if constexpr (std::same_as<OtherTrunk, Trunk>)
+                trunk = trunk ? std::move(trunk) : networks_.trunk();
+            require(trunk.has_value(), "actor_critic: an observer with another kind of trunk must be given it");
+            auto made = std::make_unique<critic>(rollout_, std::move(*trunk), options.value_or(options_),
+                                                 std::move(with), tasks_->concurrency());
+            critic& added = *made;
+            observe(std::move(made));
+            return added;
+        } else {
+            static_assert(detail::refuse_head_and_loss<OtherHead, OtherLoss, Backend>());
+            static detail::refused_observer refused;
+            return refused;
+        }
+    }
+    /// Whatever else is to see each rollout.
+    void observe(std::unique_ptr<rollout_observer<scalar, observation_type>> observer) {
+        require(observer != nullptr, "actor_critic: observe was given no observer");
+        observers_.push_back(std::move(observer));
+    }
+
     /// What the agent does, with memory for batches of up to `rows` observations.
     [[nodiscard]] auto policy(std::size_t rows = 1) const { return gmac::policy<actor_critic>(*this, rows); }
 
     [[nodiscard]] std::span<scalar const> parameters() const noexcept { return parameters_.span(); }
     [[nodiscard]] std::span<scalar> parameters() noexcept { return parameters_.span(); }
+    /// The latest rollout, what observers are made for.
+    [[nodiscard]] rollout<scalar, observation_type> const& experience() const noexcept { return rollout_; }
     [[nodiscard]] network_type const& networks() const noexcept { return networks_; }
     [[nodiscard]] Actor const& actor() const noexcept { return actor_; }
     [[nodiscard]] Head const& head() const noexcept { return head_; }
@@ -224,6 +257,8 @@ public:
         state("updates", updates_);
         state.inside("environments", [&] { worlds_.persist(state); });
         state.inside("history", [&] { rollout_.persist(state, worlds_); });
+        for (std::size_t i = 0; i < observers_.size(); ++i)
+            state.inside(fmt::format("observer{}", i), [&] { observers_[i]->persist(state); });
         if (state.loading() && !worlds_.checkpointable())
             worlds_.reset(rollout_.observations(0));
     }
@@ -251,9 +286,6 @@ private:
             fail("no trunk");
     }
 
-    [[nodiscard]] targets::sr_lambda rule() const {
-        return {.discount = options_.discount, .lambda = options_.lambda, .particles = options_.particles};
-    }
     /// A stream of this update; `index` tells environments or parts apart.
     [[nodiscard]] random_stream stream(stream_purpose purpose, std::size_t index) const noexcept {
         return stream_for(seed_, purpose, (updates_ << 24u) | index);
@@ -289,24 +321,6 @@ private:
         }
     }
 
-    void make_targets() {
-        std::size_t const seen = rollout_.state_count();
-        std::span<scalar const> const means = values_.means();
-        targets::rollout_view<scalar> const steps{rollout_.rewards(), rollout_.terminated(), rollout_.truncated()};
-        vector_view<scalar const> const values(means.first(seen));
-        vector_view<scalar const> const finals(means.subspan(seen));
-        targets::gae const advantage{.discount = options_.discount, .lambda = options_.lambda};
-        advantage(steps, values, finals, vector_view<scalar>(advantages_.span()), vector_view<scalar>(returns_.span()));
-        for (std::size_t e = 0; e < streams_.size(); ++e)
-            streams_[e] = stream(stream_purpose::target, e);
-        targets_.make(head_, {.steps = steps,
-                              .outputs = values_.outputs(),
-                              .values = means,
-                              .returns = returns_.span(),
-                              .streams = streams_,
-                              .tasks = tasks_});
-    }
-
     agent_options options_;
     environments& worlds_;
     serial_executor serial_;
@@ -320,8 +334,7 @@ private:
     buffer<scalar> parameters_;
     rollout<scalar, observation_type> rollout_;
     detail::state_values<network_type, Head> values_;
-    typename detail::targets_of<Loss, scalar>::template maker<Head> targets_;
-    buffer<scalar> advantages_, returns_;
+    detail::critic_targets<Head, Loss, scalar> targets_;
     std::vector<float> environment_actions_;
     buffer<scalar> entropies_; // of the last actions; nobody reads them
     std::vector<random_stream> streams_;
@@ -329,6 +342,7 @@ private:
     detail::learner<network_type, Actor, Head, Loss> learner_;
     episode_window episodes_;
     std::vector<timed_episode> finished_;
+    std::vector<std::unique_ptr<rollout_observer<scalar, observation_type>>> observers_;
     std::uint64_t frames_ = 0, updates_ = 0;
 };
 

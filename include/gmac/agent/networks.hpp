@@ -87,6 +87,11 @@ public:
                 buffer<scalar>(rows * features)};
     }
 
+    /// Observations [n, inputs] as the trunks read them: the view itself, or a copy in the workspace.
+    [[nodiscard]] matrix_view<input_type const> input(matrix_view<observation_type const> observations,
+                                                      workspace& work) const {
+        return policy_.input(observations, work.policy);
+    }
     /// states [n, inputs] → what a loss takes as outputs of the head. With a shared trunk, `after_policy` says that the
     /// policy's forward pass has just run on the same states.
     auto value_forward(std::span<scalar const> parameters, matrix_view<input_type const> states, random_stream& random,

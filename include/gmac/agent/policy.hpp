@@ -46,7 +46,7 @@ public:
     [[nodiscard]] matrix_view<scalar const> value_outputs(matrix_view<observation_type const> observations,
                                                           random_stream& random) {
         auto const& networks = agent_.networks();
-        auto const states = networks.policy().input(observations, work_.policy);
+        auto const states = networks.input(observations, work_);
         return Agent::value_net::columns(networks.value_forward(agent_.parameters(), states, random, work_));
     }
 

@@ -2,24 +2,19 @@
 #pragma once
 
 #include <gmac/actors/to_environment.hpp>
-#include <gmac/core/buffer.hpp>
-#include <gmac/core/error.hpp>
+#include <gmac/agent/detail/state_input.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/linear.hpp>
-#include <gmac/nn/module.hpp>
 
 #include <fmt/core.h>
 
-#include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace gmac {
@@ -32,15 +27,14 @@ class policy_network {
 public:
     using scalar = typename Backend::scalar;
     /// What the trunk reads, and what the environments give: bytes if the trunk reads bytes, or else floats.
-    using input_type = nn::input_of<Trunk, scalar>;
-    using observation_type = std::conditional_t<std::same_as<input_type, std::uint8_t>, std::uint8_t, float>;
+    using input_type = typename detail::state_input<scalar, Trunk>::input_type;
+    using observation_type = typename detail::state_input<scalar, Trunk>::observation_type;
 
     /// Memory for the passes of one thread over up to `rows` states.
     struct workspace {
-        std::size_t rows;
+        detail::state_input<scalar, Trunk> observations;
         typename Trunk::workspace trunk;
         typename nn::linear<Backend>::workspace layer;
-        buffer<input_type> observations;      // [rows, inputs], if they have to be converted
         matrix_view<scalar const> features{}; // of the last forward pass, [n, F]
     };
 
@@ -91,24 +85,13 @@ public:
     }
 
     [[nodiscard]] workspace make_workspace(std::size_t rows) const {
-        return {rows, trunk_.make_workspace(rows), layer_.make_workspace(rows),
-                buffer<input_type>(in_place ? 0 : rows * inputs())};
+        return {{rows, inputs()}, trunk_.make_workspace(rows), layer_.make_workspace(rows)};
     }
 
     /// Observations [n, inputs] as the trunk reads them: the view itself, or a copy in the workspace.
     [[nodiscard]] matrix_view<input_type const> input(matrix_view<observation_type const> observations,
                                                       workspace& work) const {
-        require_shape(observations, observations.rows(), inputs(), "observations", "policy");
-        require(observations.rows() <= work.rows, "policy: {} observations, but the memory was made for {}",
-                observations.rows(), work.rows);
-        if constexpr (in_place) {
-            return observations;
-        } else {
-            for (std::size_t i = 0; i < observations.rows(); ++i)
-                for (std::size_t j = 0; j < inputs(); ++j)
-                    work.observations[i * inputs() + j] = static_cast<input_type>(observations(i, j));
-            return {work.observations.data(), observations.rows(), inputs()};
-        }
+        return work.observations.of(observations);
     }
 
     /// states [n, inputs] → the trunk's features [n, F]
@@ -149,8 +132,6 @@ public:
     }
 
 private:
-    static constexpr bool in_place = std::same_as<input_type, observation_type>;
-
     [[nodiscard]] std::size_t first_free() const noexcept {
         return trunk_.parameter_count() + layer_.parameter_count();
     }

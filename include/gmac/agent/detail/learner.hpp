@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -29,7 +30,10 @@
 
 namespace gmac::detail {
 
-/// The epochs of minibatches in which an agent learns a rollout. A minibatch is divided into parts, whose number does not
+/// In the place of an actor: there is none, only the value is learned.
+struct no_actor {};
+
+/// The epochs of minibatches in which an agent, or a critic alone, learns a rollout. A minibatch is divided into parts, whose number does not
 /// depend on the threads, and the parts' gradients are added in their order.
 template <class Networks, class Actor, class Head, class Loss>
 class learner {
@@ -56,7 +60,7 @@ public:
           gradient_(from.networks.parameter_count()),
           optimiser_(make_optimiser(gradient_.size(), from.options)),
           order_(from.rollout.rows()),
-          advantages_(order_.size()) {
+          advantages_(acts ? order_.size() : 0) {
         std::size_t const wanted =
             from.options.shards > 0 ? from.options.shards : (std::min<std::size_t>)(8, minibatch() / 32);
         std::size_t const count = std::clamp<std::size_t>(wanted, 1, minibatch());
@@ -100,6 +104,7 @@ public:
     }
 
 private:
+    static constexpr bool acts = !std::same_as<Actor, no_actor>;
     using optimiser_type = std::variant<nn::adam<scalar>, nn::rmsprop<scalar>>;
 
     /// Memory of one part of a minibatch, of up to `rows` states.
@@ -118,14 +123,16 @@ private:
             : work(from.networks.make_workspace(rows)),
               targets(from.targets.make_batch(rows)),
               observations(rows * from.networks.inputs()),
-              actions(rows * from.rollout.actions().cols()),
-              old_log_probabilities(rows),
-              log_probabilities(rows),
-              log_probability_gradient(rows),
-              entropies(rows),
-              entropy_gradient(rows),
-              advantages(rows),
+              actions(acted(rows) * from.rollout.actions().cols()),
+              old_log_probabilities(acted(rows)),
+              log_probabilities(acted(rows)),
+              log_probability_gradient(acted(rows)),
+              entropies(acted(rows)),
+              entropy_gradient(acted(rows)),
+              advantages(acted(rows)),
               gradient(from.networks.parameter_count()) {}
+
+        [[nodiscard]] static std::size_t acted(std::size_t rows) noexcept { return acts ? rows : 0; }
     };
 
     static optimiser_type make_optimiser(std::size_t parameters, agent_options const& options) {
@@ -150,21 +157,24 @@ private:
                          StreamOf const& fractions, std::size_t batch, update_report& report) {
         std::size_t const parts = (std::min)(parts_.size(), rows.size());
         auto const begin = [&](std::size_t s) { return s * rows.size() / parts; };
-        std::span<scalar> const advantages = std::span(advantages_).first(rows.size());
-        gather(rows, from_.advantages.data(), 1, advantages.data());
-        if (from_.options.normalize_advantages)
-            targets::normalize(advantages);
+        std::span<scalar> const advantages = std::span(advantages_).first(acts ? rows.size() : 0);
+        if constexpr (acts) {
+            gather(rows, from_.advantages.data(), 1, advantages.data());
+            if (from_.options.normalize_advantages)
+                targets::normalize(advantages);
+        }
         tasks.run(parts, [&](std::size_t s) {
             std::size_t const count = begin(s + 1) - begin(s);
-            std::copy_n(advantages.data() + begin(s), count, parts_[s].advantages.data());
+            if constexpr (acts)
+                std::copy_n(advantages.data() + begin(s), count, parts_[s].advantages.data());
             learn_part(rows.subspan(begin(s), count), rows.size(), parameters, fractions(s), parts_[s]);
         });
         double const loss = add_parts(parts, report);
         double const norm = nn::clip_gradient_norm(gradient_.span(), static_cast<scalar>(max_gradient_norm()));
-        require(
-            std::isfinite(loss) && std::isfinite(norm),
-            "actor_critic: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite",
-            report.update, batch, loss / static_cast<double>(rows.size()), norm);
+        require(std::isfinite(loss) && std::isfinite(norm),
+                "{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite",
+                acts ? "actor_critic" : "observer", report.update, batch, loss / static_cast<double>(rows.size()),
+                norm);
         report.gradient_norm += norm;
         std::visit(
             [&](auto& rule) {
@@ -181,11 +191,15 @@ private:
         Networks const& networks = from_.networks;
         scalar const share = scalar(1) / static_cast<scalar>(total);
         from_.rollout.gather_states(rows, to.observations.data());
-        auto const states =
-            networks.policy().input({to.observations.data(), rows.size(), networks.inputs()}, to.work.policy);
-        actor_part(rows, states, share, parameters, to);
-
-        auto const prediction = networks.value_forward(parameters, states, random, to.work, true);
+        auto const states = networks.input({to.observations.data(), rows.size(), networks.inputs()}, to.work);
+        auto const prediction = [&] {
+            if constexpr (acts) {
+                actor_part(rows, states, share, parameters, to);
+                return networks.value_forward(parameters, states, random, to.work, true);
+            } else {
+                return networks.value_forward(parameters, states, random, to.work);
+            }
+        }();
         matrix_view<scalar> const gradient(to.work.value_gradient.data(), rows.size(), networks.value_outputs());
         auto const mean_loss =
             from_.loss.value_and_gradient(from_.head, prediction, from_.targets.take(rows, to.targets), gradient);

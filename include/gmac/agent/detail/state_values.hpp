@@ -80,8 +80,7 @@ private:
         auto const all = first >= seen_ ? rollout.final_states(first - seen_, last - first, with.states.span())
                                         : rollout.states(first, last - first, with.states.span());
         auto random = stream(first);
-        auto const prediction =
-            networks_.value_forward(parameters, networks_.policy().input(all, with.work.policy), random, with.work);
+        auto const prediction = networks_.value_forward(parameters, networks_.input(all, with.work), random, with.work);
         head.mean(prediction, vector_view<scalar>(means_.data() + first, last - first));
         auto const columns = Networks::value_net::columns(prediction);
         std::copy_n(columns.data(), columns.rows() * columns.cols(),
