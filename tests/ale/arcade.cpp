@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real emulator. Its games need a ROM: Tetris, whose ROM comes with the sources of the Arcade Learning Environment.
-#include "samples/says.hpp"
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
+#include "support/says.hpp"
 
 #include "ale/arcade.hpp"
 #include "ale/atari.hpp"

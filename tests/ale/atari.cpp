@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole environments: the presets, observations, scores, and runs that go on from a checkpoint.
-#include "samples/says.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
+#include "support/says.hpp"
 
 #include "../../examples/environments/ale/atari.hpp"
 #include "scripted.hpp"

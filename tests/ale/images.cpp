@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From two screens to one small grey image.
-#include "samples/says.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include "../../examples/environments/ale/area.hpp"
 #include "../../examples/environments/ale/grey.hpp"

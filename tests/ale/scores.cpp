@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of scores.
-#include "samples/says.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include "train/output/paper_comparison.hpp"
 #include "train/output/score_table.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-train on Atari games, with the scripted emulator: bytes through the paper's convolutional trunk.
-#include "samples/says.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include "../../examples/programs/train/atari_densities.hpp"
 #include "../../examples/programs/train/atari_games.hpp"

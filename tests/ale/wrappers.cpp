@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each wrapper of an Atari game by itself, around a scripted emulator.
-#include "samples/says.hpp"
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
+#include "support/says.hpp"
 
 #include "../../examples/environments/ale/frame_wrappers.hpp"
 #include "../../examples/environments/ale/play_wrappers.hpp"

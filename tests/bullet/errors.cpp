@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bullet/trace.hpp"
-#include "output/scratch_folder.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 #include "walks.hpp"
 
 #include <limits>

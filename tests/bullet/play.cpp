@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program gmac-play, run as a user runs it.
-#include "output/scratch_folder.hpp"
 #include "recordings.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views: what converts to one, without a copy, and what their parts are.
-#include "samples/says.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include <gmac/core/view.hpp>
 

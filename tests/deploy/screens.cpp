@@ -2,8 +2,8 @@
 // Policies with the convolutional trunk of Atari games.
 #include "deploy/program.hpp"
 #include "deploy/trained.hpp"
-#include "samples/says.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include <gmac/nn/image_trunk.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-evaluate as a user runs it.
 #include "support/program.hpp"
-#include "output/scratch_folder.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <gmac/storage/checkpoint.hpp>
 

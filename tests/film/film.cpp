@@ -2,8 +2,8 @@
 #include "train/play/film.hpp"
 
 #include "gif.hpp"
-#include "output/scratch_folder.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <vector>
 

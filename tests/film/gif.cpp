@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gif.hpp"
 
-#include "output/scratch_folder.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <cstddef>
 #include <stdexcept>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-play --checkpoint as a user runs it, on runs of gmac-train that have hardly begun.
 #include "gif.hpp"
-#include "output/scratch_folder.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <gmac/storage/checkpoint.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the five-state chain shows, against fixed points that are computed without any learning.
-#include "huber_quantiles.hpp"
+#include "support/huber_quantiles.hpp"
 
 #include "five_state/experiment.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-curves as its user meets it, on runs written by hand.
-#include "scratch_folder.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "crc32c_by_bits.hpp"
-#include "scratch_folder.hpp"
 #include "support/catch.hpp"
+#include "support/crc32c_by_bits.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,8 +3,8 @@
 #include "output/shell_word.hpp"
 #include "output/stop_signal.hpp"
 
-#include "scratch_folder.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

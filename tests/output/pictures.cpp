@@ -2,8 +2,8 @@
 #include "output/learning_figure.hpp"
 #include "output/value_densities.hpp"
 
-#include "scratch_folder.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -3,8 +3,8 @@
 #include "output/tensorboard_writer.hpp"
 
 #include "event_files.hpp"
-#include "scratch_folder.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <cmath>
 #include <fstream>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How programs end, in the shell that runs them.
-#include "output/scratch_folder.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every loss on xtensors of every kind gives what it gives on Eigen's matrices, bit for bit.
-#include "mixture/case.hpp"
-#include "samples/problems.hpp"
+#include "losses/gaussian_mixture_energy/case.hpp"
+#include "losses/samples/problems.hpp"
 #include "support/catch.hpp"
 #include "xtensor/tensors.hpp"
 

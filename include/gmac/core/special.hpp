@@ -16,7 +16,7 @@
 /// (gmac::counted, a dual number) brings `exp`, `log`, `log1p` and `erf` in its own namespace, and may bring `exp_erf`.
 ///
 /// NaN and infinity give what the standard library gives. Errors are in units of the last place (ulp) of the exact
-/// result; the figures are the largest that tests/mixture/special.cpp finds.
+/// result; the figures are the largest that tests/core/special.cpp finds.
 namespace gmac::lanes {
 
 /// exp(−z²) and erf(z).

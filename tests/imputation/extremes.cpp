@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Imputed samples of statistics of any size: a change of unit by a power of two changes nothing but the unit.
+#include "support/extremes.hpp"
+#include "support/catch.hpp"
+
+#include <gmac/imputation/expectiles.hpp>
+#include <gmac/imputation/huber_quantiles.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+using namespace gmac;
+using namespace gmac::test;
+
+namespace {
+
+template <class T>
+std::vector<T> const fractions{T(0.1), T(0.3), T(0.5), T(0.7), T(0.9)};
+
+/// `impute(statistics, unit, samples)` for statistics in units from the smallest that T has to the largest.
+template <class T, class Impute>
+void check_units(std::vector<T> const& statistics, Impute&& impute) {
+    std::vector<T> samples(statistics.size());
+    auto const reference = impute(statistics, 1.0, samples);
+    using limits = std::numeric_limits<T>;
+    for (int const exponent : {limits::min_exponent + 8, limits::min_exponent / 2, -1, 1, limits::max_exponent / 2,
+                               limits::max_exponent - 4}) {
+        CAPTURE(exponent);
+        std::vector<T> scaled, found(statistics.size());
+        for (T const x : statistics)
+            scaled.push_back(std::ldexp(x, exponent));
+        auto const result = impute(scaled, std::ldexp(1.0, exponent), found);
+        CHECK(result.met == reference.met);
+        CHECK(result.error == std::ldexp(reference.error, exponent));
+        for (std::size_t i = 0; i < samples.size(); ++i)
+            CHECK(agrees(found[i], std::ldexp(static_cast<long double>(samples[i]), exponent), 1.0));
+    }
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("samples of expectiles in any unit", "[extremes]", float, double) {
+    using T = TestType;
+    check_units<T>({T(-1), T(-0.25), T(0.25), T(0.75), T(2)}, [](auto const& given, double, auto& samples) {
+        return imputation::from_expectiles{}(vector_view<T const>(given), vector_view<T const>(fractions<T>),
+                                             vector_view<T>(samples));
+    });
+}
+
+TEMPLATE_TEST_CASE("samples of Huber quantiles in any unit", "[extremes]", float, double) {
+    using T = TestType;
+    check_units<T>({T(-1), T(-0.25), T(0.25), T(0.75), T(2)}, [](auto const& given, double unit, auto& samples) {
+        imputation::from_huber_quantiles const method{.kappa = 0.5 * unit};
+        return method(vector_view<T const>(given), vector_view<T const>(fractions<T>), vector_view<T>(samples));
+    });
+}
+
+TEST_CASE("samples lie further out than their expectiles, up to the end of the number line", "[extremes]") {
+    // Of the points -z, 0 and z the expectile at 1/4 is e if 1/4 (z + 2 |e|) = 3/4 (z - |e|), so z is 5/2 |e|.
+    double const largest = (std::numeric_limits<double>::max)();
+    std::vector<double> const at{0.25, 0.5, 0.75};
+    for (double const e : {largest / 4, largest}) {
+        std::vector<double> const given{-e, 0.0, e};
+        std::vector<double> samples(3);
+        auto const result = imputation::from_expectiles{}(vector_view<double const>(given),
+                                                          vector_view<double const>(at), vector_view<double>(samples));
+        CAPTURE(e);
+        CHECK(result.met);
+        CHECK(agrees(samples[0], -2.5L * static_cast<long double>(e)));
+        CHECK(samples[1] == Approx(0.0).margin(1e-12 * e));
+        CHECK(agrees(samples[2], 2.5L * static_cast<long double>(e)));
+    }
+}
