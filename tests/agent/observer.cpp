@@ -8,7 +8,7 @@
 #include <gmac/environment/vector_environment.hpp>
 
 #include "agent/worlds.hpp"
-#include "samples/says.hpp"
+#include "support/says.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
