@@ -6,6 +6,7 @@
 #include <gmac/agent/composition.hpp>
 #include <gmac/agent/critic_network.hpp>
 #include <gmac/agent/explained_variance.hpp>
+#include <gmac/agent/kl_schedule.hpp>
 #include <gmac/agent/networks.hpp>
 #include <gmac/agent/observer.hpp>
 #include <gmac/agent/options.hpp>

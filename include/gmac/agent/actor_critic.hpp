@@ -42,7 +42,14 @@ struct train_options {
     /// Environment steps in all, those of earlier calls and of a resumed run included; the last rollout may pass it.
     std::uint64_t frames = 0;
     std::function<void(update_report const&)> on_update{};
-    /// Asked after each update; true ends the training there.
+    /// Evaluates after each update that completes a multiple of so many frames; 0: never.
+    std::uint64_t evaluate_every = 0;
+    /// Plays the episodes of an evaluation, in environments of its own: `gmac::evaluate(policy, others)` with a policy of
+    /// this agent.
+    std::function<std::vector<finished_episode>()> evaluate{};
+    /// Hears of each evaluation, after on_update of the same update.
+    std::function<void(evaluation_report const&)> on_evaluation{};
+    /// Asked after each update and its evaluation; true ends the training there.
     std::function<bool()> stop{};
 };
 
@@ -146,15 +153,21 @@ public:
     /// Trains until `frames` environment steps are done. Throws gmac::error if a reward, an observation, an action or a
     /// loss is not finite; the parameters are then those of the last update that was.
     void train(train_options const& train) {
+        require(train.evaluate_every == 0 || train.evaluate,
+                "actor_critic: evaluate_every is {}, but there is no `evaluate` that plays the episodes",
+                train.evaluate_every);
         auto const start = std::chrono::steady_clock::now();
         std::uint64_t const before = frames_;
         while (frames_ < train.frames) {
+            std::uint64_t const until_now = frames_;
             double const progress = static_cast<double>(frames_) / static_cast<double>(train.frames);
             update_report report = update(progress);
             report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
             report.frames_per_second = static_cast<double>(frames_ - before) / report.seconds;
             if (train.on_update)
                 train.on_update(report);
+            if (train.evaluate_every > 0 && frames_ / train.evaluate_every > until_now / train.evaluate_every)
+                evaluate(train);
             if (train.stop && train.stop())
                 break;
         }
@@ -174,8 +187,7 @@ public:
             head_, rollout_, values_, [&](std::size_t e) { return stream(stream_purpose::target, e); }, *tasks_);
         report.target_seconds = timer.lap();
         report.update = ++updates_;
-        report.learning_rate =
-            options_.learning_rate * (options_.schedule == rate_schedule::linear ? 1.0 - progress : 1.0);
+        report.learning_rate = learner_.learning_rate(progress);
         report.explained_variance = targets_.explained_variance();
         learner_.learn(
             parameters_.span(), *tasks_,
@@ -264,6 +276,17 @@ public:
     }
 
 private:
+    void evaluate(train_options const& train) const {
+        detail::lap_timer timer;
+        auto const episodes = train.evaluate();
+        evaluation_report report = evaluation_report::of(episodes);
+        report.update = updates_;
+        report.frames = frames_;
+        report.seconds = timer.lap();
+        if (train.on_evaluation)
+            train.on_evaluation(report);
+    }
+
     static agent_options checked(agent_options options) {
         validate(options);
         return options;

@@ -3,6 +3,7 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/nn/backend.hpp>
+#include <gmac/targets/replacement.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -13,8 +14,9 @@
 namespace gmac {
 
 enum class optimiser_kind { adam, rmsprop };
-/// How the learning rate goes on over a run: as it is, or falling linearly to zero at the last frame.
-enum class rate_schedule { constant, linear };
+/// How the learning rate goes on over a run: as it is, falling linearly to zero at the last frame, or as kl_schedule says
+/// after each epoch.
+enum class rate_schedule { constant, linear, kl };
 
 /// The hyperparameters of an actor_critic. The defaults are the paper's for PyBullet (Table "Parameter settings");
 /// atari_options() has those for the Arcade Learning Environment.
@@ -24,6 +26,12 @@ struct agent_options {
     std::size_t epochs = 10;      ///< passes over a rollout
     double learning_rate = 1e-4;
     rate_schedule schedule = rate_schedule::constant;
+    double target_kl = 0.01; ///< of rate_schedule::kl and of early_stop
+    /// Between which rate_schedule::kl keeps the learning rate.
+    double learning_rate_minimum = 1e-5, learning_rate_maximum = 1e-2;
+    /// Ends the epochs of an update at the first minibatch whose approximate KL divergence is above 1.5 target_kl, without
+    /// a step for it.
+    bool early_stop = false;
     double discount = 0.99;
     double lambda = 0.95; ///< of GAE and of SR(lambda)
     double clip = 0.2;    ///< range of the probability ratio around 1
@@ -32,8 +40,12 @@ struct agent_options {
     /// Of all parameters together; infinity: none. Unset, it is what the loss has as its member `max_gradient_norm`, the
     /// mixture energy 5 (as the authors do), and 0.5 for a loss that has none.
     std::optional<double> max_gradient_norm{};
+    /// With separate trunks: max_gradient_norm limits the actor's gradient and the critic's, each by itself, so that the
+    /// larger one does not shrink the other.
+    bool clip_networks_separately = false;
     bool normalize_advantages = true; ///< in each minibatch, by the n − 1 standard deviation
     std::size_t particles = 128;      ///< m, of SR(lambda)
+    targets::resampling replacement = targets::resampling::independent; ///< of these particles
     std::vector<std::size_t> hidden{256, 256, 512};
     nn::activation activation = nn::activation::tanh;
     bool shared_trunk = true; ///< one trunk for actor and critic, or one each
@@ -92,6 +104,20 @@ inline void validate(agent_options const& options) {
     within("discount", options.discount, 0.0, 1.0);
     within("lambda", options.lambda, 0.0, 1.0);
     above_zero("learning_rate", options.learning_rate);
+    above_zero("target_kl", options.target_kl);
+    above_zero("learning_rate_minimum", options.learning_rate_minimum);
+    above_zero("learning_rate_maximum", options.learning_rate_maximum);
+    require(
+        options.learning_rate_minimum <= options.learning_rate_maximum,
+        "agent_options: learning_rate_minimum is {} and learning_rate_maximum {}, but the minimum must not be above "
+        "the maximum",
+        options.learning_rate_minimum, options.learning_rate_maximum);
+    if (options.schedule == rate_schedule::kl)
+        require(options.learning_rate >= options.learning_rate_minimum &&
+                    options.learning_rate <= options.learning_rate_maximum,
+                "agent_options: learning_rate is {}, but with the schedule kl it must be in [{}, {}], from "
+                "learning_rate_minimum to learning_rate_maximum",
+                options.learning_rate, options.learning_rate_minimum, options.learning_rate_maximum);
     above_zero("clip", options.clip);
     at_least_zero("value_coefficient", options.value_coefficient);
     at_least_zero("entropy_coefficient", options.entropy_coefficient);
@@ -99,6 +125,10 @@ inline void validate(agent_options const& options) {
         require(*options.max_gradient_norm > 0.0,
                 "agent_options: max_gradient_norm is {}, but must be positive (infinity: no clipping)",
                 *options.max_gradient_norm);
+    require(
+        !options.clip_networks_separately || !options.shared_trunk,
+        "agent_options: clip_networks_separately is true, but must be false with a shared trunk, whose gradient is of "
+        "both networks");
     at_least_zero("trunk_gain", options.trunk_gain);
     at_least_zero("actor_gain", options.actor_gain);
     at_least_zero("value_gain", options.value_gain);

@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gmac {
 
@@ -54,15 +55,16 @@ struct update_report {
     double policy_loss = 0.0;
     double value_loss = 0.0;
     double entropy = 0.0;
-    double approximate_kl = 0.0;     ///< mean of (ratio − 1) − log ratio
-    double clip_fraction = 0.0;      ///< part of the ratios outside 1 ± clip
-    double explained_variance = 0.0; ///< 1 − Var(return − value) / Var(return), NaN if the returns are constant
-    double gradient_norm = 0.0;      ///< before clipping, mean over the minibatches
-    double learning_rate = 0.0;
-    double environment_seconds = 0.0;          ///< of this update: steps of the environments,
-    double inference_seconds = 0.0;            ///< networks and policy in the rollout, and the values of its states,
-    double target_seconds = 0.0;               ///< advantages and targets,
-    double learning_seconds = 0.0;             ///< and losses, gradients and steps of the optimiser
+    double approximate_kl = 0.0;      ///< mean of (ratio − 1) − log ratio
+    double clip_fraction = 0.0;       ///< part of the ratios outside 1 ± clip
+    double explained_variance = 0.0;  ///< 1 − Var(return − value) / Var(return), NaN if the returns are constant
+    double gradient_norm = 0.0;       ///< before clipping, mean over the minibatches
+    double learning_rate = 0.0;       ///< of the last epoch
+    double epochs = 0.0;              ///< learned; fewer than asked for if the divergence ended them
+    double environment_seconds = 0.0; ///< of this update: steps of the environments,
+    double inference_seconds = 0.0;   ///< networks and policy in the rollout, and the values of its states,
+    double target_seconds = 0.0;      ///< advantages and targets,
+    double learning_seconds = 0.0;    ///< and losses, gradients and steps of the optimiser
     std::span<timed_episode const> finished{}; ///< episodes that ended in this rollout; valid until the next update
 
     /// visit(name, value) for each number, in a fixed order: for tables and logs.
@@ -84,10 +86,60 @@ struct update_report {
         visit("explained_variance", explained_variance);
         visit("gradient_norm", gradient_norm);
         visit("learning_rate", learning_rate);
+        visit("epochs", epochs);
         visit("environment_seconds", environment_seconds);
         visit("inference_seconds", inference_seconds);
         visit("target_seconds", target_seconds);
         visit("learning_seconds", learning_seconds);
+    }
+};
+
+/// What an evaluation found; handed to `on_evaluation`. Returns are as in update_report, of the episodes that were played;
+/// NaN if there were none.
+struct evaluation_report {
+    std::uint64_t update = 0; ///< after which it was
+    std::uint64_t frames = 0; ///< environment steps of the training before it
+    double mean_return = std::numeric_limits<double>::quiet_NaN();
+    double median_return = std::numeric_limits<double>::quiet_NaN();
+    double lowest_return = std::numeric_limits<double>::quiet_NaN();
+    double highest_return = std::numeric_limits<double>::quiet_NaN();
+    double mean_length = std::numeric_limits<double>::quiet_NaN();
+    double seconds = 0.0;                         ///< that it took
+    std::span<finished_episode const> episodes{}; ///< valid until the call of on_evaluation returns
+
+    [[nodiscard]] static evaluation_report of(std::span<finished_episode const> episodes) {
+        evaluation_report report{.episodes = episodes};
+        std::size_t const n = episodes.size();
+        if (n == 0)
+            return report;
+        std::vector<double> returns;
+        double sum = 0.0, steps = 0.0;
+        for (finished_episode const& one : episodes) {
+            returns.push_back(one.reward_sum);
+            sum += one.reward_sum;
+            steps += static_cast<double>(one.length);
+        }
+        std::ranges::sort(returns);
+        report.mean_return = sum / static_cast<double>(n);
+        report.median_return = 0.5 * (returns[(n - 1) / 2] + returns[n / 2]);
+        report.lowest_return = returns.front();
+        report.highest_return = returns.back();
+        report.mean_length = steps / static_cast<double>(n);
+        return report;
+    }
+
+    /// visit(name, value) for each number, in a fixed order: for tables and logs.
+    template <class Visit>
+    void describe(Visit&& visit) const {
+        visit("update", static_cast<double>(update));
+        visit("frames", static_cast<double>(frames));
+        visit("seconds", seconds);
+        visit("episodes", static_cast<double>(episodes.size()));
+        visit("mean_return", mean_return);
+        visit("median_return", median_return);
+        visit("lowest_return", lowest_return);
+        visit("highest_return", highest_return);
+        visit("mean_length", mean_length);
     }
 };
 

@@ -29,7 +29,11 @@ public:
     template <class Rollout>
     critic_targets(Head const& head, agent_options const& options, Rollout const& rollout, std::size_t states)
         : advantage_{.discount = options.discount, .lambda = options.lambda},
-          maker_(head, {.discount = options.discount, .lambda = options.lambda, .particles = options.particles},
+          maker_(head,
+                 {.discount = options.discount,
+                  .lambda = options.lambda,
+                  .particles = options.particles,
+                  .replacement = options.replacement},
                  rollout.rows(), states),
           advantages_(rollout.rows()),
           returns_(rollout.rows()),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/agent/composition.hpp>
+#include <gmac/agent/kl_schedule.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/report.hpp>
 #include <gmac/agent/rollout.hpp>
@@ -59,6 +60,7 @@ public:
         : from_(from),
           gradient_(from.networks.parameter_count()),
           optimiser_(make_optimiser(gradient_.size(), from.options)),
+          rate_(from.options.learning_rate),
           order_(from.rollout.rows()),
           advantages_(acts ? order_.size() : 0) {
         std::size_t const wanted =
@@ -68,39 +70,69 @@ public:
             parts_.emplace_back(from, (minibatch() + count - 1) / count);
     }
 
-    /// Learns the rollout, with report.learning_rate, and adds the means over it to the report. `stream(purpose, index)`
-    /// gives the update's random streams; the fractions' begin at `first_fraction`. Throws gmac::error if the loss or its
-    /// gradient is not finite; the parameters are then those of the last minibatch that was.
+    /// The rate with which an update begins; `progress` is the part of the run that is done.
+    [[nodiscard]] double learning_rate(double progress) const noexcept {
+        if (adapts())
+            return rate_;
+        return from_.options.learning_rate * (from_.options.schedule == rate_schedule::linear ? 1.0 - progress : 1.0);
+    }
+
+    /// Learns the rollout, beginning with report.learning_rate, and adds the means over it to the report. `stream(purpose,
+    /// index)` gives the update's random streams; the fractions' begin at `first_fraction`. Throws gmac::error if the loss
+    /// or its gradient is not finite; the parameters are then those of the last minibatch that was.
     template <class StreamOf>
     void learn(std::span<scalar> parameters, executor& tasks, StreamOf const& stream, std::size_t first_fraction,
                update_report& report) {
+        agent_options const& options = from_.options;
         random_stream random = stream(stream_purpose::minibatch, 0);
         std::iota(order_.begin(), order_.end(), 0u);
         std::size_t const states = order_.size();
-        std::size_t batches = 0;
-        for (std::size_t epoch = 0; epoch < from_.options.epochs; ++epoch) {
+        std::size_t const in_epoch = (states + minibatch() - 1) / minibatch();
+        std::size_t batches = 0, steps = 0, visits = 0;
+        bool stopped = false;
+        for (std::size_t epoch = 0; epoch < options.epochs && !stopped; ++epoch) {
             random.shuffle(std::span<std::uint32_t>(order_));
-            for (std::size_t first = 0; first < states; first += minibatch(), ++batches) {
+            if (adapts())
+                report.learning_rate = rate_;
+            double kl = 0.0;
+            std::size_t visited = 0;
+            for (std::size_t first = 0; first < states && !stopped; first += minibatch(), ++batches) {
                 std::size_t const count = (std::min)(minibatch(), states - first);
                 std::size_t const parts = (std::min)(parts_.size(), count);
-                learn_minibatch(
+                double const kl_sum = evaluate_minibatch(
                     std::span<std::uint32_t const>(order_).subspan(first, count), parameters, tasks,
                     [&](std::size_t s) {
                         return stream(stream_purpose::fraction, first_fraction + batches * parts + s);
                     },
                     batches, report);
+                kl += kl_sum;
+                visited += count;
+                stopped = options.early_stop && kl_sum > 1.5 * options.target_kl * static_cast<double>(count);
+                if (!stopped) {
+                    step(parameters, report.learning_rate);
+                    ++steps;
+                }
             }
+            visits += visited;
+            if (adapts())
+                rate_ = adaptive_rate().next(rate_, kl / static_cast<double>(visited));
         }
+        report.epochs = static_cast<double>(steps) / static_cast<double>(in_epoch);
         report.gradient_norm /= static_cast<double>(batches);
-        double const visits = static_cast<double>(states * from_.options.epochs);
         for (double* const mean :
              {&report.policy_loss, &report.value_loss, &report.entropy, &report.approximate_kl, &report.clip_fraction})
-            *mean /= visits;
+            *mean /= static_cast<double>(visits);
     }
 
-    /// The optimiser's state.
+    /// The optimiser's state, and the learning rate that follows the divergence.
     void persist(archive& state) {
         std::visit([&](auto& rule) { rule.persist(state); }, optimiser_);
+        if (!adapts())
+            return;
+        state("adaptive_learning_rate", rate_);
+        auto const [target, least, most, factor] = adaptive_rate();
+        require(rate_ >= least && rate_ <= most,
+                "actor_critic: the stored learning rate is {}, but must be in [{}, {}]", rate_, least, most);
     }
 
 private:
@@ -152,9 +184,20 @@ private:
             return from_.options.max_gradient_norm.value_or(0.5);
     }
 
+    /// Who does not act has the rate of the agent that he watches.
+    [[nodiscard]] bool adapts() const noexcept { return acts && from_.options.schedule == rate_schedule::kl; }
+    [[nodiscard]] kl_schedule adaptive_rate() const noexcept {
+        return {.target = from_.options.target_kl,
+                .minimum = from_.options.learning_rate_minimum,
+                .maximum = from_.options.learning_rate_maximum};
+    }
+
+    /// The gradient of a minibatch, clipped, in `gradient_`; returns the sum over its states of their approximate KL
+    /// divergences.
     template <class StreamOf>
-    void learn_minibatch(std::span<std::uint32_t const> rows, std::span<scalar> parameters, executor& tasks,
-                         StreamOf const& fractions, std::size_t batch, update_report& report) {
+    [[nodiscard]] double evaluate_minibatch(std::span<std::uint32_t const> rows, std::span<scalar const> parameters,
+                                            executor& tasks, StreamOf const& fractions, std::size_t batch,
+                                            update_report& report) {
         std::size_t const parts = (std::min)(parts_.size(), rows.size());
         auto const begin = [&](std::size_t s) { return s * rows.size() / parts; };
         std::span<scalar> const advantages = std::span(advantages_).first(acts ? rows.size() : 0);
@@ -169,16 +212,34 @@ private:
                 std::copy_n(advantages.data() + begin(s), count, parts_[s].advantages.data());
             learn_part(rows.subspan(begin(s), count), rows.size(), parameters, fractions(s), parts_[s]);
         });
-        double const loss = add_parts(parts, report);
-        double const norm = nn::clip_gradient_norm(gradient_.span(), static_cast<scalar>(max_gradient_norm()));
+        auto const [loss, kl] = add_parts(parts, report);
+        double const norm = clip_gradient();
         require(std::isfinite(loss) && std::isfinite(norm),
                 "{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite",
                 acts ? "actor_critic" : "observer", report.update, batch, loss / static_cast<double>(rows.size()),
                 norm);
         report.gradient_norm += norm;
+        return kl;
+    }
+
+    /// The norm of the whole gradient before it was clipped.
+    [[nodiscard]] double clip_gradient() {
+        auto const most = static_cast<scalar>(max_gradient_norm());
+        std::span<scalar> const all = gradient_.span();
+        if constexpr (acts)
+            if (from_.options.clip_networks_separately) {
+                std::size_t const of_policy = from_.networks.policy().parameter_count();
+                double const policy = nn::clip_gradient_norm(all.first(of_policy), most);
+                double const critic = nn::clip_gradient_norm(all.subspan(of_policy), most);
+                return std::hypot(policy, critic);
+            }
+        return nn::clip_gradient_norm(all, most);
+    }
+
+    void step(std::span<scalar> parameters, double rate) {
         std::visit(
             [&](auto& rule) {
-                rule.set_learning_rate(report.learning_rate);
+                rule.set_learning_rate(rate);
                 rule.step(parameters, std::span<scalar const>(gradient_.span()));
             },
             optimiser_);
@@ -241,28 +302,33 @@ private:
                              networks.policy().free(to.gradient.span()));
     }
 
-    /// The sums over the parts, in their order: the gradient, what the report tells, and the loss, which is returned.
-    double add_parts(std::size_t parts, update_report& report) noexcept {
-        double loss = 0.0;
+    struct minibatch_sums {
+        double loss = 0.0, kl = 0.0;
+    };
+    /// The sums over the parts, in their order: the gradient, what the report tells, and what is returned.
+    minibatch_sums add_parts(std::size_t parts, update_report& report) noexcept {
+        minibatch_sums sums;
         for (std::size_t s = 0; s < parts; ++s) {
             part const& p = parts_[s];
             report.policy_loss += p.sums.loss;
-            report.approximate_kl += p.sums.kl;
+            sums.kl += p.sums.kl;
             report.clip_fraction += static_cast<double>(p.sums.clipped);
             report.value_loss += p.value_loss;
             report.entropy += p.entropy;
-            loss += p.sums.loss + p.value_loss;
+            sums.loss += p.sums.loss + p.value_loss;
         }
+        report.approximate_kl += sums.kl;
         std::ranges::copy(parts_[0].gradient, gradient_.data());
         for (std::size_t s = 1; s < parts; ++s)
             for (std::size_t i = 0; i < gradient_.size(); ++i)
                 gradient_[i] += parts_[s].gradient[i];
-        return loss;
+        return sums;
     }
 
     sources from_;
     buffer<scalar> gradient_;
     optimiser_type optimiser_;
+    double rate_; // of rate_schedule::kl
     std::vector<std::uint32_t> order_;
     std::vector<scalar> advantages_; // of a minibatch
     std::vector<part> parts_;
