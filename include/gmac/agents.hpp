@@ -21,7 +21,7 @@
 #include <cstddef>
 
 /// The paper's methods, each one head and one loss in the same skeleton, and what lies next to them.
-namespace gmac::agents {
+namespace gmac::inline GMAC_ABI::agents {
 
 /// Proximal policy optimisation (Schulman et al. 2017): the value is a number.
 template <class Actor, class Backend = backends::simd<float>, class Trunk = default_trunk<Backend>>
@@ -56,4 +56,4 @@ using hl_gauss = actor_critic<Actor, heads::categorical<N>, losses::hl_gauss, Ba
 template <class Actor, std::size_t N = 51, class Backend = backends::simd<float>, class Trunk = nn::mlp<Backend>>
 using categorical_energy = actor_critic<Actor, heads::categorical<N>, losses::categorical_energy, Backend, Trunk>;
 
-} // namespace gmac::agents
+} // namespace gmac::inline GMAC_ABI::agents

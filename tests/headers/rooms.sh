@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # rooms.sh <include folder>: the headers of gmac lie in rooms, and include only what lies below them. Refuses an include that
 # runs upwards, a circle, and a private header (in a detail/) that an umbrella or another room includes; those of core are
-# for all rooms.
+# for all rooms. Refuses too what lies outside of the inline namespace of gmac/core/abi.hpp.
 set -euo pipefail
 cd "$1"
 
@@ -50,6 +50,13 @@ while read -r from to; do
         fault "$from includes $to, but $above may include only: ${below[$above]}"
     fi
 done <<<"$includes"
+
+while IFS=: read -r file opening; do
+    fault "$file: \"$opening\" must be \"namespace gmac::inline GMAC_ABI…\": see gmac/core/abi.hpp"
+done < <(grep -r --include='*.hpp' -E '^ *(inline +)?namespace +gmac\b' gmac | grep -v ':namespace gmac::inline GMAC_ABI\b')
+while IFS= read -r file; do
+    fault "$file has GMAC_ABI, but no include that defines it: gmac/core/abi.hpp"
+done < <(grep -rl --include='*.hpp' 'inline GMAC_ABI' gmac | grep -v '^gmac/core/abi.hpp$' | xargs -r grep -L '#include <gmac/')
 
 if ! circle=$(tsort <<<"$includes" 2>&1 >/dev/null); then
     fault "these headers include each other: $(sed -n 's/^tsort: *//p' <<<"$circle" | grep -v 'input contains' | tr '\n' ' ')"

@@ -9,9 +9,11 @@ failed=0
 # header NAME INCLUDES…
 header() {
     mkdir -p "$scratch/gmac/$(dirname "$1")"
-    printf '#include <gmac/%s>\n' "${@:2}" >"$scratch/gmac/$1"
+    : >"$scratch/gmac/$1"
+    if (($# > 1)); then printf '#include <gmac/%s>\n' "${@:2}" >"$scratch/gmac/$1"; fi
 }
-# expect accepted|refused WORDS [NAME INCLUDES…]: one more header beside those that are right.
+# [opening=LINE] expect accepted|refused WORDS [NAME INCLUDES…]: one more header beside those that are right, with this
+# line after its includes.
 expect() {
     rm -rf "$scratch"
     mkdir -p "$scratch/gmac/core/detail"
@@ -20,7 +22,10 @@ expect() {
     header nn/detail/pixels.hpp core/view.hpp
     header nn.hpp nn/linear.hpp
     header gmac.hpp nn.hpp core/view.hpp
-    if (($# > 2)); then header "${@:3}"; fi
+    if (($# > 2)); then
+        header "${@:3}"
+        printf '%s\n' "${opening-}" >>"$scratch/gmac/$3"
+    fi
     output=$(bash "$here/rooms.sh" "$scratch" 2>&1) && result=accepted || result=refused
     if [[ $result != "$1" || $output != *"$2"* ]]; then
         echo "${*:3} was $result, not $1 with \"$2\": $output"
@@ -37,4 +42,8 @@ expect refused 'gmac/nn.hpp includes gmac/nn/detail/pixels.hpp, which is private
 expect refused 'gmac/gmac.hpp includes gmac/core/detail/gather.hpp, which is private to core/' gmac.hpp core/detail/gather.hpp
 expect refused 'gmac/agent/a.hpp includes gmac/nn/detail/pixels.hpp, which is private to nn/' agent/a.hpp nn/detail/pixels.hpp
 expect refused 'gmac/attic/a.hpp lies in no room' attic/a.hpp core/view.hpp
+opening='namespace gmac::inline GMAC_ABI::nn {' expect accepted '' nn/a.hpp core/view.hpp
+opening='namespace gmac::nn {' expect refused 'must be "namespace gmac::inline GMAC_ABI' nn/a.hpp core/view.hpp
+opening='namespace gmac {' expect refused 'must be "namespace gmac::inline GMAC_ABI' nn/a.hpp core/view.hpp
+opening='namespace gmac::inline GMAC_ABI {' expect refused 'nn/a.hpp has GMAC_ABI, but no include that' nn/a.hpp
 exit "$failed"

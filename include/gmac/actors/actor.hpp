@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <span>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// What an agent needs of the policy that makes actions of network outputs, with scalar type T. One state a row: outputs
 /// [n, output size], actions [n, action size] as they are sampled, all vectors [n].
@@ -38,4 +38,4 @@ concept actor = requires(A const& a, action_space const& space, matrix_view<T co
     a.gradient(in, free, in, vector, vector, out, free_out);
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -16,7 +16,7 @@
 #include <span>
 #include <variant>
 
-namespace gmac::actors {
+namespace gmac::inline GMAC_ABI::actors {
 
 /// A softmax policy on the actions 0 … n − 1: the network gives n logits a state. A logit of −∞ forbids an action.
 ///
@@ -205,4 +205,4 @@ private:
     }
 };
 
-} // namespace gmac::actors
+} // namespace gmac::inline GMAC_ABI::actors

@@ -17,7 +17,7 @@
 #include <span>
 #include <variant>
 
-namespace gmac::actors {
+namespace gmac::inline GMAC_ABI::actors {
 
 /// Where the standard deviations of a diagonal_gaussian come from.
 enum class deviation_model {
@@ -299,4 +299,4 @@ private:
     }
 };
 
-} // namespace gmac::actors
+} // namespace gmac::inline GMAC_ABI::actors

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <variant>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// Writes sampled actions [n, action size] as an environment takes them: the real ones clipped to the box. A NaN stays.
 template <class T>
@@ -23,4 +23,4 @@ void to_environment(action_space const& space, matrix_view<T const> sampled, mat
         }
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

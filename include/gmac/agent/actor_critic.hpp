@@ -35,7 +35,7 @@
 #include <utility>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// How long to train, and who hears of it.
 struct train_options {
@@ -387,4 +387,4 @@ public:
     using detail::refused_agent<Actor, Head, Loss, Trunk>::refused_agent;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

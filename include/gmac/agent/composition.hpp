@@ -17,7 +17,7 @@
 
 /// What an actor_critic needs of its parts, and the sentences that it says where something is missing.
 /// docs/extending.md has the same in words, with an example.
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// What a head's network gives to the loss: matrix_view<scalar const> [n, output size], unless the head has a network
 /// of its own.
@@ -137,4 +137,4 @@ struct default_trunk<Backend> {
 template <class Backend>
 using default_trunk = typename detail::default_trunk<Backend>::type;
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// A critic without an actor: a trunk and the head's network. Their parameters lie one after the other in a flat range of
 /// the caller's.
@@ -106,4 +106,4 @@ private:
     std::size_t outputs_;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

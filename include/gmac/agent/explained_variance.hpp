@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// 1 − Var(return − value) / Var(return) of returns and values [n]: 1 for a perfect value, 0 for a constant one. NaN if
 /// the returns are equal up to rounding, or a number is not finite. Throws gmac::error if the sizes differ.
@@ -30,4 +30,4 @@ template <class Returns, class Values>
     return 1.0 - unexplained / variance;
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <algorithm>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// A learning rate that follows how far the policy moves: by the factor down if the KL divergence from the policy of the
 /// rollout is above twice the target, and up if it is below half of it. This is the adaptive schedule of rsl_rl (Rudin et
@@ -26,4 +28,4 @@ struct kl_schedule {
     }
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

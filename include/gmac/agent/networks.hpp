@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// Actor and critic: one trunk for both or one each, a linear layer for the actor, and the head's network. Their
 /// parameters lie one after the other in a flat range of the caller's: the policy's, the critic's own trunk if it has one,
@@ -144,4 +144,4 @@ private:
     bool shared_;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -23,7 +23,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// What an observer learned of the latest rollout; see update_report.
 struct observer_report {
@@ -163,4 +163,4 @@ private:
     observer_report report_;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 enum class optimiser_kind { adam, rmsprop };
 /// How the learning rate goes on over a run: as it is, falling linearly to zero at the last frame, or as kl_schedule says
@@ -135,4 +135,4 @@ inline void validate(agent_options const& options) {
     above_zero("optimiser_epsilon", options.optimiser_epsilon);
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// What an agent has learned to do, with memory of its own: several may be used at once while nobody trains.
 /// It reads the agent's parameters, which must outlive it.
@@ -97,4 +97,4 @@ template <class Policy>
     return episodes;
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

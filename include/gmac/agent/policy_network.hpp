@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// From observations to actions: a trunk, the actor's linear layer, and the actor's parameters that do not depend on the
 /// state. What acts in training, in evaluation and in a deployed policy is this. Its parameters lie one after the other in
@@ -141,4 +141,4 @@ private:
     std::size_t free_count_;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

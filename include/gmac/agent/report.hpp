@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 namespace detail {
 
@@ -187,7 +187,7 @@ private:
     std::uint64_t count_ = 0;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI
 
 template <>
 struct fmt::formatter<gmac::update_report> {

@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// What T steps in E environments gave. Transition t of environment e is row t E + e; the observations have E rows more,
 /// those after the last step. The final observations of truncated episodes are kept apart, in row order.
@@ -216,4 +216,4 @@ private:
     std::vector<float> step_rewards_;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// From the trunk's features to the raw outputs of a value head whose outputs are columns: one linear layer.
 /// `predict` gives what the losses take. A head that needs another network has a member
@@ -71,4 +71,4 @@ struct value_network_of<Head, Backend> {
 template <class Head, class Backend>
 using value_network = typename detail::value_network_of<Head, Backend>::type;
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace gmac::backends {
+namespace gmac::inline GMAC_ABI::backends {
 
 /// Computes networks with Eigen's matrix products. Models gmac::nn::backend.
 ///
@@ -119,4 +119,4 @@ private:
 
 static_assert(nn::backend<eigen<float>> && nn::backend<eigen<double>>);
 
-} // namespace gmac::backends
+} // namespace gmac::inline GMAC_ABI::backends

@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace gmac::backends {
+namespace gmac::inline GMAC_ABI::backends {
 
 /// The part of a backend that is no matrix product, in SIMD registers: a base of every backend whose memory is plain.
 template <std::floating_point T>
@@ -86,4 +86,4 @@ private:
     }
 };
 
-} // namespace gmac::backends
+} // namespace gmac::inline GMAC_ABI::backends

@@ -18,7 +18,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace gmac::backends {
+namespace gmac::inline GMAC_ABI::backends {
 
 /// Computes networks with kernels of our own, made for the sizes of reinforcement learning, in the SIMD registers of the
 /// compiler's target. Models gmac::nn::backend.
@@ -100,4 +100,4 @@ private:
 
 static_assert(nn::backend<simd<float>> && nn::backend<simd<double>>);
 
-} // namespace gmac::backends
+} // namespace gmac::inline GMAC_ABI::backends

@@ -16,7 +16,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace gmac::backends {
+namespace gmac::inline GMAC_ABI::backends {
 
 /// Computes networks with the matrix products of xtensor-blas, which are those of the BLAS that the program is linked
 /// with. Models gmac::nn::backend. Opt-in: needs xtensor-blas and a BLAS (CMake: gmac::xtensor).
@@ -158,4 +158,4 @@ private:
 
 static_assert(nn::backend<xtensor<float>> && nn::backend<xtensor<double>>);
 
-} // namespace gmac::backends
+} // namespace gmac::inline GMAC_ABI::backends

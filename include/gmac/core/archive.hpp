@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -12,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// The element types that a state may be made of, by the names of the safetensors format.
 enum class element_type { u8, i32, i64, u64, f32, f64 };
@@ -90,4 +92,4 @@ private:
     std::string prefix_;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

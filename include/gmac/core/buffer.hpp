@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// A flat owning array of numbers, aligned to 64 bytes (a cache line, an AVX-512 register) and zero at the start.
 ///
@@ -88,4 +88,4 @@ private:
     std::size_t size_ = 0;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// How many operations of each kind were done. A multiply-add is a multiplication and an addition.
 struct operation_counts {
@@ -199,7 +201,7 @@ template <class T>
     return mask ? a : b;
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI
 
 /// The limits of the number inside.
 template <class T>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <fmt/core.h>
 
 #include <cstddef>
@@ -16,7 +18,7 @@
 #error "gmac needs IEEE arithmetic: compile without -ffast-math, -ffinite-math-only and -funsafe-math-optimizations"
 #endif
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// What every check of this library throws: sizes, ranges, options and numbers that are not finite.
 /// The message says what was given, what is allowed, and where.
@@ -89,4 +91,4 @@ constexpr void require(bool condition, message_format<sizeof...(Arguments)> form
         fail(format, arguments...);
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

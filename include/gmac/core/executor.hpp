@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <memory>
 #include <type_traits>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// A reference to a callable that takes the index of a task; it owns nothing and allocates nothing.
 class task_ref {
@@ -45,4 +47,4 @@ public:
     }
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -13,7 +13,7 @@
 
 /// What the special functions need to know of the machine: the bits of a number, fused multiply-add and the reciprocal
 /// square root. Lane types that are computed this way are float, double and their xsimd batches.
-namespace gmac::lanes {
+namespace gmac::inline GMAC_ABI::lanes {
 
 /// float, double and batches of them: lane types whose functions this library computes itself.
 template <class V>
@@ -294,4 +294,4 @@ template <class V>
         return at_most(cap, V(constant<V>(1.0) / sqrt(x)));
 }
 
-} // namespace gmac::lanes
+} // namespace gmac::inline GMAC_ABI::lanes

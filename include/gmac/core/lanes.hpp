@@ -15,7 +15,7 @@
 /// user's dual number. Besides + - * / and the comparisons, a kernel calls the functions of this namespace, qualified
 /// or after a using-declaration (`using gmac::lanes::select;`); a lane type of another namespace brings overloads of
 /// the same names in its own namespace, which these functions find by argument-dependent lookup.
-namespace gmac::lanes {
+namespace gmac::inline GMAC_ABI::lanes {
 
 template <class V>
 struct lane_traits {
@@ -206,4 +206,4 @@ template <class V>
     return sum;
 }
 
-} // namespace gmac::lanes
+} // namespace gmac::inline GMAC_ABI::lanes

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 namespace detail {
 
@@ -93,4 +93,4 @@ void require_same_or_no_overlap(matrix_view<T> const& result, matrix_view<U> con
             "{}: the result overlaps an operand in memory; it must be the same view or apart", where);
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

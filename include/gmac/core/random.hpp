@@ -19,7 +19,7 @@
 #include <immintrin.h>
 #endif
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// A counter-based random stream: Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3").
 ///
@@ -284,4 +284,4 @@ T random_stream::normal() noexcept {
     return standard_normal_quantile(open_uniform<T>());
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -17,7 +17,7 @@
 ///
 /// NaN and infinity give what the standard library gives. Errors are in units of the last place (ulp) of the exact
 /// result; the figures are the largest that tests/core/special.cpp finds.
-namespace gmac::lanes {
+namespace gmac::inline GMAC_ABI::lanes {
 
 /// exp(−z²) and erf(z).
 template <class V>
@@ -225,4 +225,4 @@ template <class V>
     return select(x < zero, zero, x) + log1p(exp(V(-abs(x))));
 }
 
-} // namespace gmac::lanes
+} // namespace gmac::inline GMAC_ABI::lanes

@@ -25,7 +25,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// Runs tasks on a fixed number of threads of TBB, the one that asks among them. Opt-in: needs libtbb (CMake:
 /// gmac::tbb).
@@ -127,4 +127,4 @@ private:
     tbb::task_arena arena_; // starts when it is first used
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

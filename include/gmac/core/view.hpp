@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 namespace detail {
 
@@ -346,4 +346,4 @@ constexpr void require_size(vector_view<T> const& vector, std::size_t size, std:
     require(vector.size() == size, "{}: {} has {} elements, but must have {}", where, name, vector.size(), size);
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

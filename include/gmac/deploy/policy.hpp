@@ -27,7 +27,7 @@
 #include <vector>
 
 /// A trained policy by itself: the actor's network and nothing of what it was trained with.
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// The actors that a policy may have.
 using policy_actor = std::variant<actors::categorical, actors::diagonal_gaussian>;
@@ -200,4 +200,4 @@ template <class Agent, class Worlds>
     return policy;
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -28,7 +28,7 @@
 
 /// A policy in one safetensors file, in the format of a checkpoint: the tensors of deployed_policy::persist, and the string
 /// "policy", a JSON object of the rest. Opt-in: needs what checkpoints need (CMake: gmac::checkpoint).
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 namespace detail {
 
@@ -322,4 +322,4 @@ template <nn::backend Backend, class Trunk>
     return detail::restore_policy<Backend>(file, detail::policy_reader(file, path), std::move(trunk));
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

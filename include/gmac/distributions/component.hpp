@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// One component of a mixture of normal distributions, in this order everywhere. A standard deviation of 0 is a point.
 template <std::floating_point T>
@@ -43,4 +45,4 @@ inline constexpr double weight_tolerance = std::same_as<T, float> ? 3.5e-4 : 1e-
 
 } // namespace kernels
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

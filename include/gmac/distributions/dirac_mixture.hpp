@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// A distribution on finitely many points, each with a weight: an empirical distribution, or what a Dirac head predicts.
 /// The points are kept in ascending order; the order in which they were given has no meaning.
@@ -208,4 +208,4 @@ template <std::floating_point T>
     return T(4) * detail::half_cramer(a, b);
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

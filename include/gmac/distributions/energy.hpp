@@ -9,7 +9,7 @@
 #include <numbers>
 #include <type_traits>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 namespace detail {
 
@@ -77,4 +77,4 @@ template <component_mixture U>
     return cramer(u, point_mass<typename U::value_type>{outcome});
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

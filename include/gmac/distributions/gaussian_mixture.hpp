@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// A mixture of normal distributions, by value. A component is (weight, mean, standard deviation), in this order:
 ///     gmac::gaussian_mixture<double> value{{0.3, -1.0, 0.5}, {0.7, 2.0, 1.0}};
@@ -173,4 +173,4 @@ private:
     std::vector<component_type> components_;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// Clips every reward to ±bound, as is done on Atari, where games pay in very different coins. `finished` still
 /// reports the sums of the rewards as the environments gave them.
@@ -47,4 +47,4 @@ private:
 };
 using clipped_rewards = basic_clipped_rewards<float>;
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

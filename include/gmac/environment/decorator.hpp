@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// A batch of environments that passes everything on to another: derive from it and override what shall be different.
 template <observation_element O>
@@ -52,4 +52,4 @@ private:
 };
 using environment_batch_decorator = basic_environment_batch_decorator<float>;
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

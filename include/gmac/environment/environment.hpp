@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// The actions 0, …, count − 1.
 struct discrete {
@@ -223,4 +223,4 @@ template <observation_element O>
     return continuous ? continuous->size() : 1;
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// What normalized_environments does.
 struct normalization {
@@ -237,4 +237,4 @@ private:
     bool frozen_ = false;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

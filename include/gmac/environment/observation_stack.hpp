@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// The states of E environments as they go on: the latest observations of each, oldest first, with the padding that the
 /// history asks for before the first one of an episode.
@@ -97,4 +97,4 @@ private:
     buffer<O> states_;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -12,7 +12,7 @@
 
 /// What is said, in one sentence, where something is no environment or no batch of them. Wrappers of a user's own may
 /// ask for these sentences too.
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// Stops the compilation, with one sentence that says the first thing that the environment lacks, if it lacks one:
 /// `static_assert(gmac::require_environment<E>());`
@@ -75,4 +75,4 @@ template <observation_element O, class Worlds>
         fail("no batch of environments");
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 namespace detail {
 
@@ -137,4 +137,4 @@ private:
     std::vector<double> batch_means_, batch_squares_;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

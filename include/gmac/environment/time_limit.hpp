@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// An environment whose episodes are truncated after a number of steps. The limit is not part of the task: the last
 /// transition is `truncated`, so that targets bootstrap from the final observation.
@@ -74,4 +74,4 @@ private:
     std::uint64_t steps_ = 0;
 };
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -22,7 +22,7 @@
 #include <variant>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// E environments of one type, stepped together on an executor; an episode that ended is followed by a new one at once.
 ///
@@ -342,4 +342,4 @@ template <class Factory>
 vector_environment(std::size_t, std::uint64_t, Factory&&, executor*)
     -> vector_environment<std::invoke_result_t<Factory&, std::size_t>>;
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

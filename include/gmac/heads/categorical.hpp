@@ -17,7 +17,7 @@
 #include <limits>
 #include <string_view>
 
-namespace gmac::heads {
+namespace gmac::inline GMAC_ABI::heads {
 
 /// The atoms z_0 < … < z_{N−1} of a categorical head, evenly spaced, or evenly spaced in
 ///     symlog(z) = sign(z) log(1 + |z|)
@@ -214,4 +214,4 @@ private:
     }
 };
 
-} // namespace gmac::heads
+} // namespace gmac::inline GMAC_ABI::heads

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace gmac::heads {
+namespace gmac::inline GMAC_ABI::heads {
 
 /// N point masses of weight 1/N at fixed quantile fractions, the midpoints τ_i = (i + ½) / N, as in QR-DQN (Dabney et al.
 /// 2018, "Distributional reinforcement learning with quantile regression"). The N raw outputs of a state are the points;
@@ -99,4 +99,4 @@ struct dirac {
     }
 };
 
-} // namespace gmac::heads
+} // namespace gmac::inline GMAC_ABI::heads

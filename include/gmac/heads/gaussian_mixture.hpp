@@ -16,7 +16,7 @@
 #include <limits>
 #include <string_view>
 
-namespace gmac::heads {
+namespace gmac::inline GMAC_ABI::heads {
 
 /// A mixture of K Gaussian components as the value distribution of a state (GMAC in the paper).
 ///
@@ -190,4 +190,4 @@ private:
     }
 };
 
-} // namespace gmac::heads
+} // namespace gmac::inline GMAC_ABI::heads

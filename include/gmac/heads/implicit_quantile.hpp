@@ -12,12 +12,12 @@
 #include <string_view>
 #include <type_traits>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 template <class Backend>
 class implicit_quantile_network;
 }
 
-namespace gmac::heads {
+namespace gmac::inline GMAC_ABI::heads {
 
 /// The quantile function of the value distribution as a network of the fraction (Dabney et al. 2018, "Implicit quantile
 /// networks for distributional reinforcement learning"; IQAC in the paper): N fractions τ are drawn uniformly from
@@ -117,4 +117,4 @@ private:
     static constexpr std::string_view name_in_messages = "implicit_quantile head";
 };
 
-} // namespace gmac::heads
+} // namespace gmac::inline GMAC_ABI::heads

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// What a head that predicts quantiles gives to a loss: the values of N quantiles of each state, and the fraction τ that
 /// each of them stands for, [B, N] both. Fractions shared by the batch have row stride 0.
@@ -42,4 +42,4 @@ template <class T>
     return {fractions.data(), rows, fractions.size(), 0, fractions.stride()};
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace gmac::heads {
+namespace gmac::inline GMAC_ABI::heads {
 
 /// The classical value head: one output, which is the value.
 struct scalar {
@@ -51,4 +51,4 @@ struct scalar {
     }
 };
 
-} // namespace gmac::heads
+} // namespace gmac::inline GMAC_ABI::heads

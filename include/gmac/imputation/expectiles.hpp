@@ -16,7 +16,7 @@
 
 /// Samples whose expectiles are given (Rowland et al. 2019, "Statistics and samples in distributional reinforcement
 /// learning", Section 4.2). Needs Eigen with its "unsupported" modules, which come with it. Not part of gmac/gmac.hpp.
-namespace gmac::imputation {
+namespace gmac::inline GMAC_ABI::imputation {
 
 namespace detail {
 
@@ -210,4 +210,4 @@ private:
     }
 };
 
-} // namespace gmac::imputation
+} // namespace gmac::inline GMAC_ABI::imputation

@@ -18,7 +18,7 @@
 /// Samples whose Huber quantiles are given: the imputation strategy (Rowland et al. 2019, "Statistics and samples in
 /// distributional reinforcement learning") for losses::huber_quantile. Needs Eigen with its "unsupported" modules, which
 /// come with it. Not part of gmac/gmac.hpp.
-namespace gmac::imputation {
+namespace gmac::inline GMAC_ABI::imputation {
 
 namespace detail {
 
@@ -189,4 +189,4 @@ struct from_huber_quantiles {
     }
 };
 
-} // namespace gmac::imputation
+} // namespace gmac::inline GMAC_ABI::imputation

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace gmac::imputation {
+namespace gmac::inline GMAC_ABI::imputation {
 
 /// Samples of a distribution of which only N statistics are known (Rowland et al. 2019, "Statistics and samples in
 /// distributional reinforcement learning", Section 4). For the quantiles at the midpoints τ_i = (i + ½) / N the quantiles
@@ -22,4 +22,4 @@ void from_quantiles(vector_view<T const> quantiles, std::type_identity_t<vector_
         samples[i] = quantiles[i];
 }
 
-} // namespace gmac::imputation
+} // namespace gmac::inline GMAC_ABI::imputation

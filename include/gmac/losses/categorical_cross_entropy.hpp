@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 namespace detail {
 
@@ -91,4 +91,4 @@ struct categorical_cross_entropy {
     }
 };
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

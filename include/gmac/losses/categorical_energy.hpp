@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 /// The energy distance between the predicted probabilities p and the target's masses q at the atoms z, the mean over the
 /// states, in closed form:
@@ -82,4 +82,4 @@ struct categorical_energy {
     }
 };
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 /// Sums over the states of a minibatch, or of a part of it.
 struct surrogate_sums {
@@ -93,4 +93,4 @@ struct clipped_surrogate {
     }
 };
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <concepts>
 #include <cstddef>
 
-namespace gmac::heads {
+namespace gmac::inline GMAC_ABI::heads {
 struct scalar;
 template <std::size_t N>
 struct dirac;
 struct implicit_quantile;
 template <std::size_t K>
 struct gaussian_mixture;
-} // namespace gmac::heads
+} // namespace gmac::inline GMAC_ABI::heads
 
 /// Which losses fit which heads, and the sentences that refuse the other pairs, all in one place.
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 struct squared_error;
 struct clipped_squared_error;
@@ -180,4 +182,4 @@ template <class Loss, class Head>
     return fits_head<Loss, Head>;
 }
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

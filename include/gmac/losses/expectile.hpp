@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 namespace detail {
 
@@ -82,4 +82,4 @@ struct expectile {
     }
 };
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

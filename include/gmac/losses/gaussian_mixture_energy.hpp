@@ -19,7 +19,7 @@
 #include <limits>
 #include <string_view>
 
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 /// A head whose distribution is a Gaussian mixture: `parameters<V>` has `weights`, `means` and `deviations`.
 template <class Head>
@@ -163,4 +163,4 @@ private:
     }
 };
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

@@ -17,7 +17,7 @@
 #include <numbers>
 #include <string_view>
 
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 /// The cross-entropy − Σ q_i log p_i between the predicted probabilities p and a Gaussian histogram q of the target, the mean
 /// over the states: HL-Gauss (Imani and White 2018, "Improving regression performance with distributional losses";
@@ -116,4 +116,4 @@ private:
     }
 };
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

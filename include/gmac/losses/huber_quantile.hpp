@@ -18,7 +18,7 @@
 #include <limits>
 #include <string_view>
 
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 namespace detail {
 
@@ -123,4 +123,4 @@ private:
     }
 };
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 /// Which estimate of the energy distance between two distributions samples stand for.
 enum class energy_statistic {
@@ -157,4 +157,4 @@ private:
     }
 };
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 /// A head whose distribution is one number: `parameters<V>` has a member `value`.
 template <class Head>
@@ -212,4 +212,4 @@ private:
     }
 };
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

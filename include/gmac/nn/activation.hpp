@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 /// y = f(x), element by element: a module without parameters. (linear and mlp have the activation fused in.)
 template <backend Backend>
@@ -71,4 +71,4 @@ private:
     activation function_;
 };
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

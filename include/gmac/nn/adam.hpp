@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 struct adam_options {
     double learning_rate = 2.5e-4;
@@ -97,4 +97,4 @@ private:
     buffer<T> second_moment_;
 };
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 /// What is applied to each element after a linear map.
 enum class activation {
@@ -63,4 +63,4 @@ void product_backward(matrix_view<typename B::scalar const> left, matrix_view<ty
     }
 }
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

@@ -17,7 +17,7 @@
 #include <span>
 #include <string_view>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 /// How the numbers of an image lie in a row of a batch: [height, width, channels], or [channels, height, width] as a stack
 /// of frames does.
@@ -211,4 +211,4 @@ private:
     conv2d_options options_;
 };
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

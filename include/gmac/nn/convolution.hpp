@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 /// The size of an image: rows of pixels, pixels of a row, numbers of a pixel.
 struct image_shape {
@@ -121,4 +121,4 @@ struct convolution_of<Backend> {
 template <class Backend>
 using convolution_of = typename detail::convolution_of<Backend>::type;
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

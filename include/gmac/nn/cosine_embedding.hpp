@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <numbers>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 /// embedding(r, i − 1) = cos(π i τ_r), i = 1 … columns: one row for each fraction (Dabney et al. 2018, equation 4; their
 /// i = 0 gives a constant, which the layer's bias does already).
@@ -46,4 +46,4 @@ void cosine_embedding(vector_view<T const> fractions, matrix_view<T> embedding) 
     }
 }
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

@@ -15,7 +15,7 @@
 #include <span>
 #include <type_traits>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 namespace detail {
 
@@ -81,4 +81,4 @@ template <std::floating_point T>
     return norm;
 }
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 struct image_convolution {
     std::size_t filters = 0, kernel = 0, stride = 1;
@@ -204,4 +204,4 @@ private:
     std::size_t parameter_count_ = 0;
 };
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

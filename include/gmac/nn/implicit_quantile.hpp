@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 struct implicit_quantile_options {
     std::size_t samples = 64;          ///< N, fractions of a state
@@ -379,4 +379,4 @@ private:
     layer embedding_, hidden_, value_;
 };
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 namespace detail {
 
@@ -69,4 +69,4 @@ void initialize_orthogonal(matrix_view<T> matrix, T gain, random_stream& stream)
             (wide ? matrix(i, k) : matrix(k, i)) = static_cast<T>(static_cast<double>(gain) * vectors[i * length + k]);
 }
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

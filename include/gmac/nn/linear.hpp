@@ -13,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 struct linear_options {
     activation function = activation::none; ///< applied to the output, fused with the product
@@ -151,4 +151,4 @@ private:
     linear_options options_;
 };
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 struct mlp_options {
     activation function = activation::tanh; ///< after each layer
@@ -161,4 +161,4 @@ private:
     std::size_t parameter_count_ = 0;
 };
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

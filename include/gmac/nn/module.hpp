@@ -13,7 +13,7 @@
 /// Networks. A module is only the shape of a computation: its parameters lie in a flat range that the caller owns (a part
 /// of the agent's one buffer), its gradients in another, and its activations in a workspace. So one module serves any number
 /// of threads at once, each with a workspace of its own, and nothing is allocated after make_workspace.
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 namespace detail {
 struct describe_nothing {
@@ -68,4 +68,4 @@ template <class T>
     return {matrix.data(), matrix.cols(), matrix.rows(), matrix.col_stride(), matrix.row_stride()};
 }
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

@@ -13,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 /// What an agent needs of an optimiser over its flat parameter buffer. `step` adds one update to the parameters;
 /// `persist` visits all that a resumed run needs, the learning rate included.
@@ -52,4 +52,4 @@ inline void require_step_sizes(std::size_t parameters, std::size_t gradient, std
 }
 } // namespace detail
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

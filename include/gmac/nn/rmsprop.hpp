@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <span>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 struct rmsprop_options {
     double learning_rate = 2.5e-4;
@@ -75,4 +75,4 @@ private:
     buffer<T> mean_square_;
 };
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace gmac::nn {
+namespace gmac::inline GMAC_ABI::nn {
 
 /// Modules one after the other, chosen at compile time: the output of each is the input of the next. Each has a member
 /// type `scalar`, the same for all. Flat layout: module after module. Models gmac::nn::module.
@@ -145,4 +145,4 @@ private:
     std::array<std::size_t, size + 1> offsets_{};
 };
 
-} // namespace gmac::nn
+} // namespace gmac::inline GMAC_ABI::nn

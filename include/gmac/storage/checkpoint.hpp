@@ -26,7 +26,7 @@
 
 /// Checkpoints: one file with everything a run needs to go on, which the Python package `safetensors` can read too.
 /// Opt-in: needs nlohmann-json, Boost.CRC and POSIX.
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// Strings that go with the tensors, such as the configuration of the run. The keys `crc32c`, `format`,
 /// `format_version` and `library_version` belong to this library.
@@ -245,4 +245,4 @@ checkpoint_metadata load_checkpoint(std::filesystem::path const& path, Visit&& v
     return std::move(contents.metadata);
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -26,7 +26,7 @@
 #include <vector>
 
 /// Whole files, read and written such that a crash, a full disk or a kill never leaves half of one. Needs POSIX.
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// CRC-32C (Castagnoli): of "123456789" it is e3069283.
 class crc32c {
@@ -279,4 +279,4 @@ private:
     return file.read(0, file.size());
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -12,7 +12,7 @@
 #include <string_view>
 
 /// JSON from files, of which nothing is known. Opt-in: needs what checkpoints need (CMake: gmac::checkpoint).
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// Arrays and objects within each other, at most: copying, comparing and printing them goes down by recursion, so that
 /// deep ones would overflow the stack.
@@ -65,4 +65,4 @@ template <class Json = nlohmann::json>
     return parse_json<Json>({reinterpret_cast<char const*>(bytes.data()), bytes.size()}, path.string());
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

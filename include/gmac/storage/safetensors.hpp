@@ -26,7 +26,7 @@
 /// The safetensors format, version of the year 2022: eight bytes with the length of the header, little endian; the
 /// header, a JSON object of tensors (dtype, shape, data_offsets) and of the strings in __metadata__, padded with
 /// spaces; the tensors' bytes, row-major and little endian, without overlap or hole.
-namespace gmac::safetensors {
+namespace gmac::inline GMAC_ABI::safetensors {
 
 static_assert(std::endian::native == std::endian::little,
               "safetensors files are little endian: a big-endian machine "
@@ -281,4 +281,4 @@ inline void check_layout(header& described, std::uint64_t data_size, std::string
     return std::string(length.data(), length.size()) + text;
 }
 
-} // namespace gmac::safetensors
+} // namespace gmac::inline GMAC_ABI::safetensors

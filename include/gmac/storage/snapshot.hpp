@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace gmac {
+namespace gmac::inline GMAC_ABI {
 
 /// How many bytes one element takes.
 [[nodiscard]] constexpr std::size_t size_of(element_type type) noexcept {
@@ -245,4 +245,4 @@ inline void snapshot::require_fits(snapshot const& target, unasked rest, std::st
     fail("{}: its tensors are not those of the state to be loaded ({})", where, message);
 }
 
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI

@@ -13,7 +13,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace gmac::targets {
+namespace gmac::inline GMAC_ABI::targets {
 
 namespace detail {
 
@@ -224,4 +224,4 @@ private:
     }
 };
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace gmac::targets {
+namespace gmac::inline GMAC_ABI::targets {
 
 namespace detail {
 
@@ -165,4 +165,4 @@ private:
     }
 };
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

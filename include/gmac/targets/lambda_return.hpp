@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace gmac::targets {
+namespace gmac::inline GMAC_ABI::targets {
 
 /// The λ-return (Sutton and Barto 2018, equation 12.18, in its recursive form):
 ///     G_t = r_t + γ ((1 − λ) V(x_{t+1}) + λ G_{t+1}).
@@ -42,4 +42,4 @@ struct lambda_return {
     }
 };
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

@@ -20,7 +20,7 @@
 /// How an agent makes what its loss learns from. A loss names the type of its targets, `template <class T> using
 /// targets_type`, and that type owns its making: its `maker<Head>` makes the targets of all states of a rollout once, and
 /// takes those of a minibatch out of them. A kind of one's own is a type with such a maker (docs/extending.md).
-namespace gmac::targets {
+namespace gmac::inline GMAC_ABI::targets {
 
 /// What targets are made from: one rollout, and what the value head said of its states.
 template <class T>
@@ -178,4 +178,4 @@ private:
     buffer<scalar> component_weights_, component_means_, component_deviations_;
 };
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

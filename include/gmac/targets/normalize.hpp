@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace gmac::targets {
+namespace gmac::inline GMAC_ABI::targets {
 
 /// Gives numbers [n], such as the advantages of a minibatch, the mean 0 and the n − 1 standard deviation 1. A single
 /// number, and numbers that are equal up to rounding, become zeros. If one is NaN or infinite, all become NaN.
@@ -26,4 +26,4 @@ void normalize(Values&& values) noexcept {
         numbers[i] = constant ? T(0) : static_cast<T>((number(i) - mean) / deviation);
 }
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace gmac::targets {
+namespace gmac::inline GMAC_ABI::targets {
 
 /// A head from which SR(λ) draws Dirac particles: it gives P points of each state's distribution, [B, P], which are equally
 /// likely, or have their weights beside them.
@@ -163,4 +163,4 @@ template <class T>
 
 } // namespace detail
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

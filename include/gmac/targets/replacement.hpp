@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace gmac::targets {
+#include <gmac/core/abi.hpp>
+
+namespace gmac::inline GMAC_ABI::targets {
 
 /// How SR(λ) chooses the particles that it replaces, and what replaces them.
 enum class resampling {
@@ -16,4 +18,4 @@ enum class resampling {
     stratified
 };
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-namespace gmac::targets {
+namespace gmac::inline GMAC_ABI::targets {
 
 /// The λ-return of each state, [B]: a vector_view.
 template <class T>
@@ -36,4 +36,4 @@ struct clipped_returns {
 template <gmac::detail::vector_like... Parts>
 clipped_returns(Parts&&...) -> clipped_returns<gmac::detail::vector_element<Parts...>>;
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

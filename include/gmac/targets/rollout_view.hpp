@@ -11,7 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace gmac::targets {
+namespace gmac::inline GMAC_ABI::targets {
 
 /// How a transition ended: `terminated` wins where both flags are set.
 enum class ending { none, terminated, truncated };
@@ -207,4 +207,4 @@ private:
 
 } // namespace detail
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

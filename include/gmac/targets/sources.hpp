@@ -22,7 +22,7 @@
 /// What SR(λ) takes fresh particles from: the value distributions of all states of a rollout, one a row. The states
 /// x_0 … x_T are rows 0 … (T + 1) E − 1, row t * E + e; the final observations of the truncated transitions follow, in
 /// the order of the transitions. The rows of x_0 are never used.
-namespace gmac::targets {
+namespace gmac::inline GMAC_ABI::targets {
 
 /// Gaussian mixtures as a head gives them: weights, means and standard deviations, [rows, K] each. A fresh particle is a
 /// component, chosen with its weight as probability.
@@ -310,4 +310,4 @@ template <class Source, class T = typename source_scalar<Source>::type>
 
 } // namespace detail
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

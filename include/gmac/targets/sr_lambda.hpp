@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <span>
 
-namespace gmac::targets {
+namespace gmac::inline GMAC_ABI::targets {
 
 namespace detail {
 
@@ -222,4 +222,4 @@ private:
     }
 };
 
-} // namespace gmac::targets
+} // namespace gmac::inline GMAC_ABI::targets

@@ -31,7 +31,7 @@
 /// gradient with respect to the outputs in the same pass. Outputs and targets are read where they lie, with any strides;
 /// they are all float or all double, on the CPU. Targets are constants: one that requires a gradient is refused, and so is
 /// a second derivative. Nothing is broadcast. What is refused throws gmac::error, as does all that the loss itself refuses.
-namespace gmac::torch {
+namespace gmac::inline GMAC_ABI::torch {
 
 namespace detail {
 
@@ -156,4 +156,4 @@ template <std::size_t K>
     return mean_loss(loss, head, outputs, targets);
 }
 
-} // namespace gmac::torch
+} // namespace gmac::inline GMAC_ABI::torch

@@ -12,7 +12,7 @@
 
 /// Tensors that belong together, as gmac/targets has views that belong together. `views` reads them where they lie, and
 /// throws gmac::error, naming `where`, for a tensor that cannot be read.
-namespace gmac::torch {
+namespace gmac::inline GMAC_ABI::torch {
 
 /// What clipped_squared_error learns from, [B] or [B, 1] each.
 struct clipped_returns {
@@ -98,4 +98,4 @@ struct sample_source {
     [[nodiscard]] at::Tensor const& locations() const noexcept { return values; }
 };
 
-} // namespace gmac::torch
+} // namespace gmac::inline GMAC_ABI::torch

@@ -23,7 +23,7 @@
 /// dimension. All tensors are float, or all double, on the CPU, with any strides; results are new ones. Targets are
 /// constants: values that require a gradient are refused, so detach them or compute them under torch::NoGradGuard. What
 /// is refused throws gmac::error, as does all that the targets themselves refuse.
-namespace gmac::torch {
+namespace gmac::inline GMAC_ABI::torch {
 
 /// What the environments gave, [T, E] each; flags are of type bool or uint8, and none is set where they are left out.
 struct rollout {
@@ -184,4 +184,4 @@ template <class Head>
     return exact_sr_lambda(detail::source_of(head, outputs, "exact_sr_lambda"), steps, rule);
 }
 
-} // namespace gmac::torch
+} // namespace gmac::inline GMAC_ABI::torch

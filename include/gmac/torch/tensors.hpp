@@ -17,7 +17,7 @@
 
 /// For trainers and networks that are written with libtorch. (In this namespace `torch` is this one; libtorch's own is
 /// `::torch`, and `at`.)
-namespace gmac::torch {
+namespace gmac::inline GMAC_ABI::torch {
 
 namespace detail {
 
@@ -128,4 +128,4 @@ template <class T>
 
 } // namespace detail
 
-} // namespace gmac::torch
+} // namespace gmac::inline GMAC_ABI::torch

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace gmac::torch {
+namespace gmac::inline GMAC_ABI::torch {
 
 /// How a trunk's parameters are at the start.
 struct trunk_options {
@@ -282,4 +282,4 @@ private:
     std::vector<placed> placed_;
 };
 
-} // namespace gmac::torch
+} // namespace gmac::inline GMAC_ABI::torch

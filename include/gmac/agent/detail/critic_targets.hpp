@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-namespace gmac::detail {
+namespace gmac::inline GMAC_ABI::detail {
 
 /// From a rollout and the values of its states: advantages, λ-returns and what the loss learns from.
 template <class Head, class Loss, class T>
@@ -72,4 +72,4 @@ private:
     double explained_variance_ = 0.0;
 };
 
-} // namespace gmac::detail
+} // namespace gmac::inline GMAC_ABI::detail

@@ -29,7 +29,7 @@
 #include <variant>
 #include <vector>
 
-namespace gmac::detail {
+namespace gmac::inline GMAC_ABI::detail {
 
 /// In the place of an actor: there is none, only the value is learned.
 struct no_actor {};
@@ -334,4 +334,4 @@ private:
     std::vector<part> parts_;
 };
 
-} // namespace gmac::detail
+} // namespace gmac::inline GMAC_ABI::detail

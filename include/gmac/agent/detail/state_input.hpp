@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace gmac::detail {
+namespace gmac::inline GMAC_ABI::detail {
 
 /// Brings the states of environments, of floats or bytes, to the number type that a trunk reads, with memory for up to
 /// `rows` states.
@@ -48,4 +48,4 @@ private:
     buffer<input_type> memory_;
 };
 
-} // namespace gmac::detail
+} // namespace gmac::inline GMAC_ABI::detail

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace gmac::detail {
+namespace gmac::inline GMAC_ABI::detail {
 
 /// What the value head says of all states of a rollout: those before each step and after the last one, [(T + 1) E], and
 /// the final observations of truncated episodes after them.
@@ -93,4 +93,4 @@ private:
     std::vector<evaluator> evaluators_;
 };
 
-} // namespace gmac::detail
+} // namespace gmac::inline GMAC_ABI::detail

@@ -16,7 +16,7 @@
 #include <cstddef>
 
 /// Activations in SIMD registers, forward and back. Nothing is checked here.
-namespace gmac::backends::detail {
+namespace gmac::inline GMAC_ABI::backends::detail {
 
 /// tanh to a few ulp, odd, at most 1, NaN stays NaN. float: x P(x²) / Q(x²), the best in relative error (2.1e-8, a third
 /// of an ulp) on |x| ≤ 9.02, beyond which the nearest float is 1; found by Remez exchange. xsimd has a tanh too, but branches and may lose a NaN.
@@ -169,4 +169,4 @@ void activate_backward(nn::activation f, matrix_view<T const> const& output, mat
         }
 }
 
-} // namespace gmac::backends::detail
+} // namespace gmac::inline GMAC_ABI::backends::detail

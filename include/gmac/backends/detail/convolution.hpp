@@ -19,7 +19,7 @@
 /// Convolutions of backends::simd, without a copy of the windows: the left operand of a tile is read where it lies in the
 /// image, by a table of where its rows begin. Padding the windows into a matrix first (im2col) would move as many bytes as
 /// the multiply-adds take time.
-namespace gmac::backends::detail {
+namespace gmac::inline GMAC_ABI::backends::detail {
 
 /// What a tile is computed from, [rows, width of a panel]:
 ///     c[i, :] = start[i, :] + Σ_s Σ_l a[a_rows[i] + s a_segment + l a_step] b[(s length + l) b_step, :]
@@ -250,4 +250,4 @@ private:
     places weight_places_;  // of each row of the weight
 };
 
-} // namespace gmac::backends::detail
+} // namespace gmac::inline GMAC_ABI::backends::detail

@@ -13,7 +13,7 @@
 #include <cstring>
 
 /// The product of backends::simd where the result has so few columns that its tiles would stay mostly empty.
-namespace gmac::backends::detail {
+namespace gmac::inline GMAC_ABI::backends::detail {
 
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
 template <class T>
@@ -99,4 +99,4 @@ inline void multiply_narrow(matrix_view<lanes::scalar_of<V> const> const& left,
     }
 }
 
-} // namespace gmac::backends::detail
+} // namespace gmac::inline GMAC_ABI::backends::detail

@@ -22,7 +22,7 @@
 /// strides will do; the right one in rows of registers, so it is copied to a panel on the stack if its rows are not
 /// contiguous. Every element of the result is one chain of multiply-adds in the order of the inner index, whatever the
 /// tile: a row's result does not depend on the other rows of its batch. Nothing is allocated.
-namespace gmac::backends::detail {
+namespace gmac::inline GMAC_ABI::backends::detail {
 
 /// Copies a block of the right operand, of one panel's width at most, to rows of `panel_width`. The columns beyond the block,
 /// up to the next whole register, hold numbers that mean nothing.
@@ -303,4 +303,4 @@ private:
     finishing<T> const& finish_;
 };
 
-} // namespace gmac::backends::detail
+} // namespace gmac::inline GMAC_ABI::backends::detail

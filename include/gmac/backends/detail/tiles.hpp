@@ -12,7 +12,7 @@
 #include <utility>
 
 /// The innermost loops of the matrix products of backends::simd: a tile of the result that stays in registers.
-namespace gmac::backends::detail {
+namespace gmac::inline GMAC_ABI::backends::detail {
 
 template <class V>
 struct tiling {
@@ -168,4 +168,4 @@ void multiply_strip(std::size_t rows, tile_operands<lanes::scalar_of<V>>& o) noe
     tiles_of_height[low - 1](tiles - higher, o);
 }
 
-} // namespace gmac::backends::detail
+} // namespace gmac::inline GMAC_ABI::backends::detail

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace gmac::detail {
+namespace gmac::inline GMAC_ABI::detail {
 
 /// Copies the named rows of a dense matrix, one after the other.
 template <class T>
@@ -15,4 +17,4 @@ void gather(std::span<std::uint32_t const> rows, T const* from, std::size_t colu
         std::copy_n(from + rows[i] * columns, columns, to + i * columns);
 }
 
-} // namespace gmac::detail
+} // namespace gmac::inline GMAC_ABI::detail

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace gmac::detail {
+namespace gmac::inline GMAC_ABI::detail {
 
 /// A power of two that brings numbers of at most this magnitude to about one, so that neither their squares nor their
 /// sums leave the range of double. It multiplies without rounding.
@@ -55,4 +55,4 @@ template <class View>
     return largest;
 }
 
-} // namespace gmac::detail
+} // namespace gmac::inline GMAC_ABI::detail

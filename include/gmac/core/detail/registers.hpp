@@ -12,7 +12,7 @@
 
 /// Loops over a flat range in SIMD registers. The elements that do not fill a register go through one that is padded, so
 /// every element is computed by the same instructions wherever it lies, and gives the same bits.
-namespace gmac::lanes {
+namespace gmac::inline GMAC_ABI::lanes {
 
 /// Fewer elements than V has lanes, in pieces of a fixed size: no call, as a copy of any size would be.
 template <class V>
@@ -101,4 +101,4 @@ template <class T>
     return matrix.dense() ? rows - (std::min)(rows, (col + width - 1) / cols) : 0;
 }
 
-} // namespace gmac::lanes
+} // namespace gmac::inline GMAC_ABI::lanes

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <array>
 
 /// Minimax polynomials of our own, made with Sollya (remez and fpminimax), lowest coefficient first. The errors named are
 /// those of the polynomial before rounding, in units of the last place of a result in [1/2, 1).
-namespace gmac::lanes::detail {
+namespace gmac::inline GMAC_ABI::lanes::detail {
 
 template <class T>
 struct coefficients;
@@ -73,4 +75,4 @@ struct coefficients<double> {
                                                0x1.0f4a99b645efap-3, 0x1.101ea8cd72d77p-3};
 };
 
-} // namespace gmac::lanes::detail
+} // namespace gmac::inline GMAC_ABI::lanes::detail

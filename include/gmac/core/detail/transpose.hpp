@@ -13,7 +13,7 @@
 
 /// Between a batch in memory and lane vectors: whole tiles at a time, so that row-major batches are transposed in
 /// registers instead of being picked together lane by lane.
-namespace gmac::lanes {
+namespace gmac::inline GMAC_ABI::lanes {
 
 namespace detail {
 
@@ -157,4 +157,4 @@ inline void write_columns(V const* from, matrix_view<scalar_of<V>> const& matrix
     }
 }
 
-} // namespace gmac::lanes
+} // namespace gmac::inline GMAC_ABI::lanes

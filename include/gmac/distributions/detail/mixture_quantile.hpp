@@ -14,7 +14,7 @@
 #include <span>
 
 /// Densities, distribution functions and quantiles of mixtures of normal components and points.
-namespace gmac::kernels {
+namespace gmac::inline GMAC_ABI::kernels {
 
 template <std::floating_point T>
 using component_span = std::span<normal_component<T> const>;
@@ -175,4 +175,4 @@ template <std::floating_point T>
     return solve_quantile(components, p, (std::max)(range.low, -most), (std::min)(range.high, most));
 }
 
-} // namespace gmac::kernels
+} // namespace gmac::inline GMAC_ABI::kernels

@@ -15,7 +15,7 @@
 #include <variant>
 
 /// What a batch of environments checks: spaces, actions, shapes, and that rewards and observations are finite.
-namespace gmac::detail {
+namespace gmac::inline GMAC_ABI::detail {
 
 /// By the exponent's bits: std::isfinite is not constexpr.
 [[nodiscard]] constexpr bool is_finite(float x) noexcept {
@@ -163,4 +163,4 @@ private:
     std::uint64_t step_ = 0;
 };
 
-} // namespace gmac::detail
+} // namespace gmac::inline GMAC_ABI::detail

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <concepts>
 
-namespace gmac::heads::detail {
+namespace gmac::inline GMAC_ABI::heads::detail {
 
 /// What a head writes to, as a view of the outputs' number type T. Another type stops the compilation with one sentence, and
 /// the empty view that is then given adds none.
@@ -17,4 +19,4 @@ template <class T, template <class> class View, class U>
         return {};
 }
 
-} // namespace gmac::heads::detail
+} // namespace gmac::inline GMAC_ABI::heads::detail

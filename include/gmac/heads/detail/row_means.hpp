@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace gmac::heads::detail {
+namespace gmac::inline GMAC_ABI::heads::detail {
 
 /// The mean of each row: matrix [B, columns] → means [B]. Rows are summed in double if they are float.
 template <class T, class U>
@@ -31,4 +31,4 @@ void row_means(matrix_view<T> const& matrix, std::size_t columns, vector_view<U>
     }
 }
 
-} // namespace gmac::heads::detail
+} // namespace gmac::inline GMAC_ABI::heads::detail

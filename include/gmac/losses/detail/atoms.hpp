@@ -20,7 +20,7 @@
 #include <type_traits>
 
 /// What the losses on a grid of atoms share: what they accept, their checks, and the loop over the batch.
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 /// A head whose distribution is the softmax of its outputs on fixed atoms, as heads::categorical is.
 template <class Head>
@@ -138,4 +138,4 @@ void write_masses(Loss const& loss, Head const& head, Targets const& targets, Ma
 
 } // namespace detail
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

@@ -12,7 +12,7 @@
 #include <array>
 #include <cstddef>
 
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// What a sample energy is made of.
 struct energy_terms {
@@ -108,4 +108,4 @@ template <bool WithGradient, bool Weighted, class V, class T>
     return energy;
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

@@ -19,7 +19,7 @@
 /// derivative: no reduction of the range, no branch between small and large arguments. The particles are gone through twice,
 /// since a pair is a longer chain of dependent operations than the machine can overlap with the next ones. With it the
 /// mixture energy of K = 5 and m = 128 is 1.6 times as fast (Zen 5; Zen 4: 1.55).
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// Does one instruction look up sixteen numbers?
 template <class V>
@@ -151,4 +151,4 @@ template <bool WithGradient, bool Weighted, bool Points, class V>
     return sums;
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

@@ -14,7 +14,7 @@
 /// where h = 1/√q and g = h exp(−d² h²); and then
 ///     ∂e/∂d = erf(d h),   ∂e/∂(s²) = exp(−d²/2s²) / (s √(2π)) = g / √π.
 /// (The paper's appendix prints the second term with the wrong sign and without 1/s.)
-namespace gmac::kernels {
+namespace gmac::inline GMAC_ABI::kernels {
 
 inline constexpr double inverse_sqrt_pi = std::numbers::inv_sqrtpi;
 
@@ -102,4 +102,4 @@ template <class V>
     return lanes::constant<V>(2.0 * inverse_sqrt_pi) * deviation;
 }
 
-} // namespace gmac::kernels
+} // namespace gmac::inline GMAC_ABI::kernels

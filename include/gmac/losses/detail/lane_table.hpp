@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// `Rows` lane vectors in memory, whose lanes may be read and written one by one.
 template <class V, std::size_t Rows>
@@ -62,4 +62,4 @@ template <class V>
     }
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

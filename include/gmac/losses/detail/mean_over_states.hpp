@@ -7,7 +7,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// The sum over the states of `loss(first, count)`, which gives the losses of `count` states from `first` on, a lane each.
 template <class V, class Loss>
@@ -36,4 +36,4 @@ template <class V, class Loss>
     }
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

@@ -13,7 +13,7 @@
 
 /// The sums over pairs that the mixture energy is made of, for one block of states, a lane each. `Mixture` has arrays of K
 /// `weights`, `means` and `deviations`, a lane vector each.
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 template <class Mixture>
 inline constexpr std::size_t components_of = std::tuple_size_v<decltype(Mixture::weights)>;
@@ -138,4 +138,4 @@ template <class Mixture, class Sums, class V>
     return gradient;
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

@@ -12,7 +12,7 @@
 /// Sums over pairs have squares of deviations, which overflow long before the distances do. The energy is homogeneous: with means
 /// and deviations times u it is u times as large, and its slopes by them are the same. So a state whose loss is not finite is done
 /// again with a u of its own.
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// Numbers up to this have sums that do not overflow: 2^62 in float, 2^510 in double.
 template <std::floating_point T>
@@ -76,4 +76,4 @@ template <class Mixture, class V, class Targets, class Energy>
     return loss;
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

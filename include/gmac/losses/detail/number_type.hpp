@@ -8,7 +8,7 @@
 
 /// What a loss is given, as views of the outputs' number type T. Another type stops the compilation with one sentence, and
 /// the empty view that is then given adds none.
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// Kind is vector_view, targets::dirac_particles or targets::gaussian_particles.
 template <class T, template <class> class Kind, class U>
@@ -46,4 +46,4 @@ template <class T, class U>
         return {};
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

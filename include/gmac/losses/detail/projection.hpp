@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// Divides the mass of each particle x between the two atoms beside it, z ≤ x ≤ z', so that their mean is x: the share of z' is
 /// (x − z) / (z' − z), 0 or 1 beyond the ends (Bellemare et al. 2017, equation 7).
@@ -42,4 +42,4 @@ void project(Grid const& grid, target_tile<V> const& particles, lane_table<V, N>
         }
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

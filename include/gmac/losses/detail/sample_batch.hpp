@@ -18,7 +18,7 @@
 #include <type_traits>
 
 /// What the losses between samples share: what they accept and their checks.
-namespace gmac::losses {
+namespace gmac::inline GMAC_ABI::losses {
 
 /// A head that gives samples of its distribution: `head.samples(outputs)` is a matrix_view [B, N].
 template <class Head>
@@ -181,4 +181,4 @@ auto evaluate_quantiles(Loss const& loss, Head const& head, Outputs& outputs, Ta
 
 } // namespace detail
 
-} // namespace gmac::losses
+} // namespace gmac::inline GMAC_ABI::losses

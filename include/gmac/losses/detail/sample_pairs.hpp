@@ -15,7 +15,7 @@
 
 /// Sums over pairs of a predicted number θ and a point z, over a lane type V whose lanes are states. With δ = z − θ a pair adds
 /// a f(δ), where a is one level above θ and another below it. Tiles have a fixed size, so any number of either will do.
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// A predicted number and its levels.
 template <class V>
@@ -156,4 +156,4 @@ template <bool WithGradient, template <class> class Pair, class V, class T>
     });
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

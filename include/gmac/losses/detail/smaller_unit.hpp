@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// `numbers` times `unit`, row by row, unless one is not finite: then nothing.
 template <class T>
@@ -59,4 +59,4 @@ template <bool WithGradient, int Degree, class T, class Mean>
     return value;
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

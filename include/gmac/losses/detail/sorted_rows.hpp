@@ -19,7 +19,7 @@
 /// through once together. Taken for float and double from where it is quicker than pairs in lanes (rows_suit_energy,
 /// rows_suit_quantiles) up to 8,192 of either kind, for which the stack has room. At N = m = 4,096 it makes the sample
 /// energy 12 times and the Huber quantile loss 3.8 times as fast as pairs with AVX-512 (with AVX2 19 and 6.3 times).
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 inline constexpr std::size_t most_sorted = 8192;
 
@@ -221,4 +221,4 @@ template <class V>
            quantiles * particles > 35 * lanes::width_of<V> * (quantiles + particles);
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

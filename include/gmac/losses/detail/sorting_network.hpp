@@ -18,7 +18,7 @@
 /// comparators are skipped.
 ///
 /// Keys may carry tags, which are moved along; the tags are a permutation of what was given even if keys are NaN.
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// Tags are lane vectors too: numbers that float holds exactly. For scalars that are no floating-point type, double.
 template <class V>
@@ -235,4 +235,4 @@ template <class V, class Tag>
     merge_halves(s, 2 * half, half - first_count, half + second_count);
 }
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

@@ -15,7 +15,7 @@
 #include <limits>
 #include <string_view>
 
-namespace gmac::losses::detail {
+namespace gmac::inline GMAC_ABI::losses::detail {
 
 /// Particles of the target that are held in lanes at a time: they stay in the first-level cache.
 inline constexpr std::size_t tile_size = 64;
@@ -165,4 +165,4 @@ private:
     V flawed_ = lanes::constant<V>(0.0), total_ = flawed_;
 };
 
-} // namespace gmac::losses::detail
+} // namespace gmac::inline GMAC_ABI::losses::detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/abi.hpp>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +10,7 @@
 
 /// From a stack of four frames of bytes to pixels of four floats: what a first convolution on Atari reads, each image
 /// twice an update. Picked together byte by byte it would take a third of the layer's time.
-namespace gmac::nn::detail {
+namespace gmac::inline GMAC_ABI::nn::detail {
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector) && __has_builtin(__builtin_convertvector)
@@ -77,4 +79,4 @@ inline std::size_t interleave_four(std::uint8_t const*, std::size_t, float, floa
 }
 #endif
 
-} // namespace gmac::nn::detail
+} // namespace gmac::inline GMAC_ABI::nn::detail

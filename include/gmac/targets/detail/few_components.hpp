@@ -17,7 +17,7 @@
 /// Fresh particles of a mixture of few components, in float. Each random word is compared with all cumulative weights, and the
 /// same comparisons select the mean and the deviation, without going through the component's number. Taken for up to eight
 /// components with weights. With AVX-512 and AVX2 it makes SR(λ) with five components 1.36 to 1.45 times as fast.
-namespace gmac::targets::detail {
+namespace gmac::inline GMAC_ABI::targets::detail {
 
 template <class Source>
 [[nodiscard]] bool few_components(Source const& source) noexcept {
@@ -65,4 +65,4 @@ template <class Source>
     }
 }
 
-} // namespace gmac::targets::detail
+} // namespace gmac::inline GMAC_ABI::targets::detail

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <span>
 
-namespace gmac::targets::detail {
+namespace gmac::inline GMAC_ABI::targets::detail {
 
 /// How many particles are replaced at once, and how many words are drawn at once: whole blocks of the stream.
 inline constexpr std::size_t chunk = 64;
@@ -135,4 +135,4 @@ private:
     word_chunk choices_;
 };
 
-} // namespace gmac::targets::detail
+} // namespace gmac::inline GMAC_ABI::targets::detail

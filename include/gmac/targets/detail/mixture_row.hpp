@@ -9,7 +9,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace gmac::targets::detail {
+namespace gmac::inline GMAC_ABI::targets::detail {
 
 /// Sums over many components are kept in double.
 using component = normal_component<double>;
@@ -155,4 +155,4 @@ private:
     std::size_t capacity_;
 };
 
-} // namespace gmac::targets::detail
+} // namespace gmac::inline GMAC_ABI::targets::detail

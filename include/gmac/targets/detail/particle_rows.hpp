@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace gmac::targets::detail {
+namespace gmac::inline GMAC_ABI::targets::detail {
 
 /// The steps of SR(λ) on particles that live in the targets: row t is made from row t + 1.
 template <class T, class Source, class Targets>
@@ -161,4 +161,4 @@ private:
     even_places places_;
 };
 
-} // namespace gmac::targets::detail
+} // namespace gmac::inline GMAC_ABI::targets::detail

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace gmac::targets::detail {
+namespace gmac::inline GMAC_ABI::targets::detail {
 
 /// How many particles are stratified together.
 inline constexpr std::size_t stratum = 512;
@@ -133,4 +133,4 @@ private:
     std::array<std::uint32_t, stratum + events_at_once> positions_, choices_;
 };
 
-} // namespace gmac::targets::detail
+} // namespace gmac::inline GMAC_ABI::targets::detail

@@ -11,7 +11,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace gmac::targets::detail {
+namespace gmac::inline GMAC_ABI::targets::detail {
 
 /// A row of particles or components. Small enough to stay in registers, which compilers do not manage for views.
 template <class T>
@@ -61,4 +61,4 @@ template <std::floating_point T>
         affine_by_element(from, to, i, size, shift, scale);
 }
 
-} // namespace gmac::targets::detail
+} // namespace gmac::inline GMAC_ABI::targets::detail

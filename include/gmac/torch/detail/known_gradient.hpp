@@ -7,7 +7,7 @@
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-namespace gmac::torch::detail {
+namespace gmac::inline GMAC_ABI::torch::detail {
 
 /// A gradient with respect to `outputs` that must not be differentiated with respect to them again: there are no second
 /// derivatives, and none must be taken for zero.
@@ -43,4 +43,4 @@ public:
     }
 };
 
-} // namespace gmac::torch::detail
+} // namespace gmac::inline GMAC_ABI::torch::detail

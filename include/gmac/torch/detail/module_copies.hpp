@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace gmac::torch::detail {
+namespace gmac::inline GMAC_ABI::torch::detail {
 
 /// A module of libtorch of any type, and as many more like it as are asked for: by clone(), or by the caller's function.
 class module_copies {
@@ -119,4 +119,4 @@ private:
     at::Tensor (*forward_)(module_type&, at::Tensor const&) = nullptr;
 };
 
-} // namespace gmac::torch::detail
+} // namespace gmac::inline GMAC_ABI::torch::detail
