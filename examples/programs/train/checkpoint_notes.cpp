@@ -6,6 +6,7 @@
 #include <gmac/core/error.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <system_error>

@@ -6,6 +6,7 @@
 #include "run_memory.hpp"
 #include "trunk_text.hpp"
 
+#include <gmac/deploy/policy_file.hpp>
 #include <gmac/environment/normalized.hpp>
 
 #include <new>
@@ -30,7 +31,9 @@ public:
     void persist(archive& state) override { agent_->persist(state); }
     [[nodiscard]] std::uint64_t frames() const override { return agent_->frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
-    void save_policy(std::filesystem::path const& file) const override { agent_->save_policy(file, worlds_); }
+    void save_policy(std::filesystem::path const& file) const override {
+        gmac::save_policy(file, agent_->policy(worlds_));
+    }
 
     [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) override {
         auto worlds = make_environments(settings_.environment, episodes, settings_.seed + 1'000'000, tasks_);

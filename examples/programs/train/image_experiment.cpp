@@ -3,6 +3,7 @@
 
 #include "episode.hpp"
 
+#include <gmac/deploy/policy_file.hpp>
 #include <gmac/environment/observation_stack.hpp>
 
 #include <utility>
@@ -47,6 +48,10 @@ image_experiment::image_experiment(settings const& settings, executor& tasks, im
       games_(std::move(games)),
       worlds_(games_(image_games_for::learning, settings.environments, settings.seed)),
       agent_(make_image_player(settings, *worlds_, tasks)) {}
+
+void image_experiment::save_policy(std::filesystem::path const& file) const {
+    gmac::save_policy(file, agent_->policy());
+}
 
 std::vector<finished_episode> image_experiment::evaluate(std::size_t episodes, std::function<bool()> stop) {
     stoppable<std::uint8_t> games(games_(image_games_for::scores, episodes, settings_.seed + 1'000'000),

@@ -24,7 +24,7 @@ public:
     void persist(archive& state) override { agent_->persist(state); }
     [[nodiscard]] std::uint64_t frames() const override { return agent_->frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
-    void save_policy(std::filesystem::path const& file) const override { agent_->save_policy(file); }
+    void save_policy(std::filesystem::path const& file) const override;
     /// Whole games, with the rewards as they are.
     [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) override;
     /// In the rewards that the agent learns from, since it is these that it expects. A long game is not played to its end.

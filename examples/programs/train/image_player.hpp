@@ -3,15 +3,22 @@
 
 #include "trainer.hpp"
 
+#include <gmac/backends/simd.hpp>
+#include <gmac/deploy/policy.hpp>
+#include <gmac/nn/image_trunk.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 namespace gmac::examples::train {
+
+using image_backend = backends::simd<float>;
+using image_trunk = nn::image_trunk<image_backend>;
+using deployed_image_policy = deployed_policy<image_backend, image_trunk>;
 
 /// An agent with a convolutional trunk, whose method was chosen at run time. A state is what the network sees: all images of
 /// the history, one after the other.
@@ -24,8 +31,8 @@ public:
     virtual void persist(archive& state) = 0;
     /// The part of `persist` that acting needs.
     virtual void persist_parameters(archive& state) = 0;
-    /// Writes what a program needs that acts and does not train.
-    virtual void save_policy(std::filesystem::path const& file) const = 0;
+    /// What acts as the agent and does not train.
+    [[nodiscard]] virtual deployed_image_policy policy() const = 0;
     [[nodiscard]] virtual std::uint64_t frames() const = 0;
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
     /// One episode in each environment with the most likely actions.

@@ -7,13 +7,10 @@
 
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agents.hpp>
-#include <gmac/deploy/policy_file.hpp>
+#include <gmac/deploy/policy.hpp>
 #include <gmac/nn/image_trunk.hpp>
 
 namespace gmac::examples::train {
-
-using image_backend = backends::simd<float>;
-using image_trunk = nn::image_trunk<image_backend>;
 
 /// One method of the paper as a player; each is compiled in a file of its own.
 template <class Agent>
@@ -30,7 +27,7 @@ public:
     void train(train_options const& options) override { agent_.train(options); }
     void persist(archive& state) override { agent_.persist(state); }
     void persist_parameters(archive& state) override { agent_.persist_parameters(state); }
-    void save_policy(std::filesystem::path const& file) const override { gmac::save_policy(file, deploy(agent_)); }
+    [[nodiscard]] deployed_image_policy policy() const override { return deploy(agent_); }
     [[nodiscard]] std::uint64_t frames() const override { return agent_.frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_.parameters().size(); }
     [[nodiscard]] std::vector<finished_episode> evaluate(batch& worlds) const override {

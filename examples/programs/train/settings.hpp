@@ -5,7 +5,7 @@
 
 #include <gmac/agent/options.hpp>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <array>
 #include <cstddef>

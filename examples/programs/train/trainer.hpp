@@ -5,12 +5,12 @@
 
 #include <gmac/agent/actor_critic.hpp>
 #include <gmac/core/executor.hpp>
+#include <gmac/deploy/policy.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/normalized.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -31,8 +31,8 @@ public:
     virtual void persist(archive& state) = 0;
     /// The part of `persist` that acting needs.
     virtual void persist_parameters(archive& state) = 0;
-    /// Writes what a program needs that acts and does not train, with the normalisation of `worlds`.
-    virtual void save_policy(std::filesystem::path const& file, normalized_environments const& worlds) const = 0;
+    /// What acts as the agent and does not train, with the normalisation of `worlds`.
+    [[nodiscard]] virtual deployed_policy<> policy(normalized_environments const& worlds) const = 0;
     [[nodiscard]] virtual std::uint64_t frames() const = 0;
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
     /// One episode in each environment with the most likely actions.

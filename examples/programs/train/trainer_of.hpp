@@ -7,7 +7,7 @@
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
 #include <gmac/agents.hpp>
-#include <gmac/deploy/policy_file.hpp>
+#include <gmac/deploy/policy.hpp>
 
 #include <concepts>
 #include <memory>
@@ -34,8 +34,8 @@ public:
     void train(train_options const& options) override { agent_.train(options); }
     void persist(archive& state) override { agent_.persist(state); }
     void persist_parameters(archive& state) override { agent_.persist_parameters(state); }
-    void save_policy(std::filesystem::path const& file, normalized_environments const& worlds) const override {
-        gmac::save_policy(file, deploy(agent_, worlds));
+    [[nodiscard]] deployed_policy<> policy(normalized_environments const& worlds) const override {
+        return deploy(agent_, worlds);
     }
     [[nodiscard]] std::uint64_t frames() const override { return agent_.frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_.parameters().size(); }
