@@ -19,16 +19,11 @@
 
 namespace {
 
+using gmac::testing::parameters_of;
 using gmac::testing::small_options;
 using discrete_agent = gmac::agents::gmac<gmac::actors::categorical>;
 using continuous_agent = gmac::agents::gmac<gmac::actors::diagonal_gaussian>;
 using plain_agent = gmac::agents::ppo<gmac::actors::categorical>;
-
-template <class Agent>
-std::vector<float> parameters_of(Agent const& agent) {
-    auto const all = agent.parameters();
-    return {all.begin(), all.end()};
-}
 
 /// Everything that a run computes: parameters after some updates, and what the reports said.
 template <class Agent, class World>
@@ -161,13 +156,13 @@ TEST_CASE("a reward that is not a number stops the run and is named") {
 TEST_CASE("after a failed step the next update refuses, and after a reset it begins there") {
     gmac::vector_environment<gmac::testing::broken_line> worlds(2, 1);
     discrete_agent agent(worlds, small_options(), {.seed = 1});
-    CHECK_THROWS_WITH(agent.update(), gmac::test::says("step 7"));
-    CHECK_THROWS_WITH(agent.update(), gmac::test::says("reset has to be called first, since the last step failed"));
+    CHECK_THROWS_WITH(agent.update(), gmac::testing::says("step 7"));
+    CHECK_THROWS_WITH(agent.update(), gmac::testing::says("reset has to be called first, since the last step failed"));
     auto options = small_options();
     options.steps = 6; // up to the break
     discrete_agent careful(worlds, options, {.seed = 1});
     static_cast<void>(careful.update());
-    CHECK_THROWS_WITH(careful.update(), gmac::test::says("step 7"));
+    CHECK_THROWS_WITH(careful.update(), gmac::testing::says("step 7"));
     std::vector<float> observations(4);
     worlds.reset({observations.data(), 2, 2});
     static_cast<void>(careful.update());

@@ -15,7 +15,7 @@
 #include <vector>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 TEMPLATE_TEST_CASE("the clipped surrogate of any ratio and advantage", "[extremes]", float, double) {
     using T = TestType;

@@ -27,6 +27,7 @@ namespace {
 
 using gmac::history_padding;
 using gmac::observation_history;
+using gmac::testing::parameters_of;
 using gmac::testing::screens;
 using bytes = std::vector<std::uint8_t>;
 using screen_worlds = gmac::vector_environment<screens>;
@@ -146,10 +147,6 @@ gmac::agent_options options_of_agents() {
     auto options = gmac::testing::small_options();
     options.steps = 10;
     return options;
-}
-
-std::vector<float> parameters_of(auto const& agent) {
-    return {agent.parameters().begin(), agent.parameters().end()};
 }
 
 template <class Agent>

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <vector>
 
 namespace gmac::testing {
 
@@ -82,6 +83,11 @@ struct broken_line {
     options.particles = 16;
     options.shards = 3;
     return options;
+}
+
+[[nodiscard]] std::vector<float> parameters_of(auto const& agent) {
+    auto const all = agent.parameters();
+    return {all.begin(), all.end()};
 }
 
 } // namespace gmac::testing

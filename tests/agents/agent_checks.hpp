@@ -19,12 +19,6 @@
 /// What every agent must do, whatever its head and loss.
 namespace gmac::testing {
 
-template <class Agent>
-[[nodiscard]] std::vector<float> parameters_of(Agent const& agent) {
-    auto const all = agent.parameters();
-    return {all.begin(), all.end()};
-}
-
 /// An agent on the line with normalised rewards, with the world that it lives in.
 template <class Agent>
 struct walk {

@@ -75,7 +75,7 @@ TEST_CASE("the logistic energy is 2 integral (F - G)^2 but for the term of the t
         for (double const mean : mixture.means)
             for (double const side : {-45.0, -4.0, 0.0, 4.0, 45.0})
                 breaks.push_back(mean + side * mixture.scale);
-        double const distance = gmac::test::integrate_between(
+        double const distance = gmac::testing::integrate_between(
             [&](double x) {
                 double below = 0.0;
                 for (std::size_t j = 0; j < 5; ++j)
@@ -89,7 +89,7 @@ TEST_CASE("the logistic energy is 2 integral (F - G)^2 but for the term of the t
 }
 
 TEST_CASE("the gradient of the logistic energy is that of dual numbers") {
-    using dual = gmac::test::dual<double, head_type::outputs>;
+    using dual = gmac::testing::dual<double, head_type::outputs>;
     gmac::random_stream random(2, 0);
     head_type const head;
     double worst = 0.0;

@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
 #include "support/says.hpp"
+#include "support/scratch_folder.hpp"
 
 #include "ale/arcade.hpp"
 #include "ale/atari.hpp"
@@ -23,44 +24,33 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace gmac::examples::ale;
-using gmac::test::says;
+using gmac::testing::says;
 using image = std::vector<std::uint8_t>;
-
-/// A folder that goes away with the test.
-struct scratch {
-    fs::path path = fs::temp_directory_path() / ("gmac-ale-" + std::to_string(::getpid()));
-    scratch() { fs::create_directories(path); }
-    ~scratch() { fs::remove_all(path); }
-};
 
 /// The ROM that the test was configured with, by -DGMAC_ALE_TETRIS=FILE.
 fs::path tetris() {
     return GMAC_ALE_TETRIS;
 }
 
-void write_file(fs::path const& path, std::string const& text) {
-    std::ofstream(path, std::ios::binary) << text;
-}
-
 TEST_CASE("a ROM that is missing, unreadable or no ROM is refused, and the program goes on") {
-    scratch folder;
+    scratch_folder const folder;
     CHECK_THROWS_WITH(find_rom("pong", {}, {}), says("give its file by --rom FILE"));
     CHECK_THROWS_WITH(find_rom("pong", folder.path / "pong.bin", {}), says("there is no ROM"));
     CHECK_THROWS_WITH(find_rom("pong", folder.path, {}), says("is not a file"));
     CHECK_THROWS_WITH(find_rom("pong", {}, folder.path / "none"), says("there is no folder of ROMs"));
     CHECK_THROWS_WITH(find_rom("pong", {}, folder.path), says("none of its files is a ROM"));
-    write_file(folder.path / "pong.bin", std::string(4096, 'x'));
+    spit(folder.path / "pong.bin", std::string(4096, 'x'));
     CHECK_THROWS_WITH(find_rom("pong", folder.path / "pong.bin", {}), says("is not a ROM that the Arcade Learning"));
     CHECK_THROWS_WITH(find_rom("pong", {}, folder.path), says("is not a ROM that the Arcade Learning"));
     CHECK_THROWS_WITH(arcade(folder.path / "pong.bin", {}), says("is not a ROM that the Arcade Learning"));
-    write_file(folder.path / "empty.bin", "");
+    spit(folder.path / "empty.bin", "");
     CHECK_THROWS_WITH(find_rom("empty", folder.path / "empty.bin", {}), says("is not a ROM that the Arcade Learning"));
 }
 
 TEST_CASE("a ROM is known by what is in it, and one of another game is named") {
     if (tetris().empty())
         return;
-    scratch folder;
+    scratch_folder const folder;
     fs::copy_file(tetris(), folder.path / "a_game.bin");
     CHECK(find_rom("tetris", {}, folder.path) == folder.path / "a_game.bin");
     CHECK_THROWS_WITH(find_rom("pong", folder.path / "a_game.bin", {}), says("is the ROM of tetris, not of pong"));

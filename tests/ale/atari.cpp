@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+namespace scripted = gmac::testing::scripted;
+
 namespace {
 
 using namespace gmac::examples::ale;
@@ -189,7 +191,7 @@ TEST_CASE("presets go by their names") {
     CHECK(preprocessing_named("paper").episodic_life);
     CHECK(preprocessing_named("machado2018").skip == 5);
     CHECK(preprocessing_named("ale_vector").starts.fire_first);
-    CHECK_THROWS_WITH(preprocessing_named("mine"), gmac::test::says("known are paper, machado2018, ale_vector"));
+    CHECK_THROWS_WITH(preprocessing_named("mine"), gmac::testing::says("known are paper, machado2018, ale_vector"));
 }
 
 TEST_CASE("games that were stored go on bit for bit, at any step") {

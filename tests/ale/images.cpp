@@ -20,7 +20,7 @@
 namespace {
 
 using namespace gmac::examples::ale;
-using gmac::test::says;
+using gmac::testing::says;
 using image = std::vector<std::uint8_t>;
 
 struct shape {

@@ -18,7 +18,7 @@ namespace {
 
 using namespace gmac::examples::ale;
 using namespace gmac::examples::train;
-using gmac::test::says;
+using gmac::testing::says;
 
 TEST_CASE("the mean of the last hundred games") {
     std::vector<double> returns(250);

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace scripted {
+namespace gmac::testing::scripted {
 
 inline constexpr int reset_mark = -1;
 
@@ -105,4 +105,4 @@ inline emulator three_lives() {
     return machine;
 }
 
-} // namespace scripted
+} // namespace gmac::testing::scripted

@@ -22,11 +22,13 @@
 #include <variant>
 #include <vector>
 
+namespace scripted = gmac::testing::scripted;
+
 namespace {
 
 using namespace gmac::examples::train;
-using gmac::test::says;
-using gmac::test::scratch_folder;
+using gmac::testing::says;
+using gmac::testing::scratch_folder;
 
 constexpr std::uint64_t update_frames = 3 * 8;
 

@@ -2,6 +2,7 @@
 // Each wrapper of an Atari game by itself, around a scripted emulator.
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
+#include "support/numbers.hpp"
 #include "support/says.hpp"
 
 #include "../../examples/environments/ale/frame_wrappers.hpp"
@@ -18,12 +19,14 @@
 #include <utility>
 #include <vector>
 
+namespace scripted = gmac::testing::scripted;
+
 namespace {
 
 using namespace gmac::examples::ale;
 using gmac::random_stream;
 using gmac::transition;
-using gmac::test::says;
+using gmac::testing::says;
 using scripted::reset_mark;
 using log = std::vector<int>;
 
@@ -63,10 +66,9 @@ TEST_CASE("no-op starts: every number of frames from 1 to 30 is as likely") {
         ++counts.at(machine.log->size() - 1);
     }
     CHECK(counts[0] == 0);
-    double chi_squared = 0.0;
-    for (std::size_t n = 1; n <= 30; ++n)
-        chi_squared += std::pow(counts[n] - games / 30.0, 2) / (games / 30.0);
-    CHECK(chi_squared < 58.3); // a thousandth of the chi-squared distribution with 29 degrees of freedom lies above
+    counts.erase(counts.begin());
+    CHECK(gmac::testing::chi_square(counts) <
+          58.3); // a thousandth of the chi-squared distribution with 29 degrees of freedom lies above
 }
 
 TEST_CASE("no-op starts: a game that ends meanwhile is started anew, and the frames go on") {

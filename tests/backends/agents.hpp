@@ -15,7 +15,7 @@
 
 /// One agent on every backend. An agent takes long to compile, so each backend has a file of its own, and the tests
 /// know only this interface.
-namespace gmac::test {
+namespace gmac::testing {
 
 class any_agent {
 public:
@@ -43,4 +43,4 @@ template <class Backend>
 /// Two for each backend that this program was built with, float and double.
 [[nodiscard]] std::vector<kind_of_agent> const& all_kinds();
 
-} // namespace gmac::test
+} // namespace gmac::testing

@@ -5,6 +5,7 @@
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
+#include "support/numbers.hpp"
 #include "support/serial_blas.hpp"
 
 #include <gmac/backends/eigen.hpp>
@@ -21,7 +22,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace gmac::test {
+namespace gmac::testing {
 
 std::vector<kind_of_agent> const& all_kinds() {
     static std::vector<kind_of_agent> const kinds {
@@ -37,11 +38,12 @@ std::vector<kind_of_agent> const& all_kinds() {
     return kinds;
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing
 
 using namespace gmac;
-using gmac::test::all_kinds;
-using gmac::test::kind_of_agent;
+using gmac::testing::all_kinds;
+using gmac::testing::kind_of_agent;
+using gmac::testing::largest_difference;
 using gmac::testing::line;
 using gmac::testing::memory_archive;
 
@@ -60,18 +62,11 @@ agent_options options() {
 struct life {
     vector_environment<line> worlds;
     normalized_environments normalized;
-    std::unique_ptr<test::any_agent> agent;
+    std::unique_ptr<testing::any_agent> agent;
 
     life(kind_of_agent const& kind, std::uint64_t seed, executor* tasks = nullptr)
         : worlds(7, seed, tasks), normalized(worlds), agent(kind.make(normalized, options(), seed, tasks)) {}
 };
-
-double largest_difference(std::vector<double> const& a, std::vector<double> const& b) {
-    double largest = a.size() == b.size() ? 0.0 : 1e300;
-    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
-        largest = std::max(largest, std::abs(a[i] - b[i]));
-    return largest;
-}
 
 } // namespace
 

@@ -11,7 +11,7 @@
 using namespace gmac;
 
 TEST_CASE("GMAC solves cart-pole on every backend", "[backends]") {
-    for (test::kind_of_agent const& kind : test::all_kinds()) {
+    for (testing::kind_of_agent const& kind : testing::all_kinds()) {
         if (!kind.single_precision)
             continue;
         CAPTURE(kind.name);

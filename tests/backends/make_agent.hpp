@@ -6,7 +6,7 @@
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agents.hpp>
 
-namespace gmac::test {
+namespace gmac::testing {
 
 template <class Backend>
 class agent_on final : public any_agent {
@@ -38,4 +38,4 @@ std::unique_ptr<any_agent> make_agent(environment_batch& worlds, agent_options c
     return std::make_unique<agent_on<Backend>>(worlds, options, seed, tasks);
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing

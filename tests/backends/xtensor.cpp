@@ -3,7 +3,7 @@
 
 #include <gmac/backends/xtensor.hpp>
 
-template std::unique_ptr<gmac::test::any_agent> gmac::test::make_agent<gmac::backends::xtensor<float>>(
+template std::unique_ptr<gmac::testing::any_agent> gmac::testing::make_agent<gmac::backends::xtensor<float>>(
     environment_batch&, agent_options const&, std::uint64_t, executor*);
-template std::unique_ptr<gmac::test::any_agent> gmac::test::make_agent<gmac::backends::xtensor<double>>(
+template std::unique_ptr<gmac::testing::any_agent> gmac::testing::make_agent<gmac::backends::xtensor<double>>(
     environment_batch&, agent_options const&, std::uint64_t, executor*);

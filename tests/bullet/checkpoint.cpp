@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 #include "walks.hpp"
 
@@ -9,10 +10,10 @@
 namespace {
 
 namespace bullet = gmac::examples::bullet;
+using gmac::testing::contains;
 using gmac::testing::memory_archive;
-using test::contains;
-using test::message_of;
-using walks::walker;
+using gmac::testing::message_of;
+using gmac::testing::walker;
 
 memory_archive saved(walker& subject) {
     memory_archive state;

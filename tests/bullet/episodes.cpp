@@ -9,7 +9,7 @@
 namespace {
 
 namespace bullet = gmac::examples::bullet;
-using walks::walker;
+using gmac::testing::walker;
 
 static_assert(gmac::checkpointable_environment<bullet::locomotion>);
 static_assert(std::is_nothrow_move_constructible_v<bullet::world>);

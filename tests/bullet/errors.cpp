@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bullet/trace.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 #include "walks.hpp"
 
@@ -10,8 +11,8 @@
 namespace {
 
 namespace bullet = gmac::examples::bullet;
-using test::contains;
-using test::message_of;
+using gmac::testing::contains;
+using gmac::testing::message_of;
 
 std::vector<double> read(std::string const& text, std::size_t columns) {
     std::istringstream file(text);

@@ -2,6 +2,7 @@
 // The program gmac-play, run as a user runs it.
 #include "recordings.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <fmt/format.h>
@@ -12,12 +13,14 @@
 #include <span>
 #include <string>
 
+namespace recordings = gmac::testing::recordings;
+
 namespace {
 
 namespace bullet = gmac::examples::bullet;
-using test::scratch_folder;
-using test::slurp;
-using test::spit;
+using gmac::testing::scratch_folder;
+using gmac::testing::slurp;
+using gmac::testing::spit;
 
 std::string table(std::span<double const> numbers, std::size_t columns) {
     std::string text;
@@ -84,7 +87,7 @@ TEST_CASE("gmac-play says what is wrong and fails", "[bullet][play]") {
          }) {
         outcome const failed = with(m.env, m.joints, m.actions, m.trace);
         CHECK(failed.status != 0);
-        CHECK(test::contains(failed.said, m.message));
+        CHECK(gmac::testing::contains(failed.said, m.message));
     }
     CHECK(std::filesystem::is_symlink(folder / "full"));
     outcome const lengthy = with("bullet/hopper", "three", "three", std::string(20'000, 'x').c_str());

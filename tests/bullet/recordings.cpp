@@ -10,7 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace recordings {
+namespace gmac::testing::recordings {
 
 std::size_t recording::column(std::string_view wanted) const {
     for (std::size_t i = 0; i < columns.size(); ++i)
@@ -88,4 +88,4 @@ bool same_elementary_functions() {
     return hash == 0x92e775f01a47fa10u;
 }
 
-} // namespace recordings
+} // namespace gmac::testing::recordings

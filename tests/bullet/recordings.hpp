@@ -10,7 +10,7 @@
 #include <vector>
 
 /// What PyBullet did, as it was recorded.
-namespace recordings {
+namespace gmac::testing::recordings {
 
 namespace bullet = gmac::examples::bullet;
 
@@ -28,6 +28,7 @@ struct recording {
     [[nodiscard]] std::vector<double> actions() const;
 };
 
+/// In the folder of the recordings.
 [[nodiscard]] std::string read_file(std::string const& name);
 [[nodiscard]] recording load(bullet::robot const& robot, char kind);
 /// All of them.
@@ -38,4 +39,4 @@ struct recording {
 /// multiply-add gets. Everything else that the robots compute is exact by the standard of floating-point numbers.
 [[nodiscard]] bool same_elementary_functions();
 
-} // namespace recordings
+} // namespace gmac::testing::recordings

@@ -8,7 +8,7 @@
 namespace {
 
 namespace bullet = gmac::examples::bullet;
-using walks::walker;
+using gmac::testing::walker;
 
 std::vector<std::unique_ptr<walker>> many(std::size_t count) {
     std::vector<std::unique_ptr<walker>> walkers;

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace walks {
+namespace gmac::testing {
 
 namespace bullet = gmac::examples::bullet;
 
@@ -74,4 +74,4 @@ private:
     std::vector<std::uint64_t> history_;
 };
 
-} // namespace walks
+} // namespace gmac::testing

@@ -20,8 +20,8 @@ namespace {
 
 using gmac::operation_counts;
 using number = gmac::counted<double>;
-using gmac::test::random_case;
-using gmac::test::table;
+using gmac::testing::random_case;
+using gmac::testing::table;
 
 /// Operations of the mixture energy of one state, with and without the gradient.
 template <std::size_t K>

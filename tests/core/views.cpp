@@ -18,7 +18,7 @@ using gmac::as_matrix;
 using gmac::as_vector;
 using gmac::matrix_view;
 using gmac::vector_view;
-using gmac::test::says;
+using gmac::testing::says;
 
 static_assert(std::same_as<decltype(vector_view(std::declval<std::vector<float>&>())), vector_view<float>>);
 static_assert(std::same_as<decltype(vector_view(std::declval<std::vector<float> const&>())), vector_view<float const>>);

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 namespace {
 

@@ -7,11 +7,11 @@
 
 #include <string>
 
-namespace gmac::test {
+namespace gmac::testing {
 
 /// What gmac-act says to these arguments of the shell.
 [[nodiscard]] inline testing::program_outcome act(std::string const& arguments) {
     return testing::run_program(fmt::format("'{}' {} 2>&1", GMAC_ACT, arguments));
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing

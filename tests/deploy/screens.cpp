@@ -13,7 +13,7 @@
 #include <sstream>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 namespace {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/worlds.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
@@ -10,25 +11,13 @@
 #include <gmac/environment/normalized.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
-#include <stdlib.h>
-
 #include <cstddef>
 #include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace gmac::test {
-
-/// A folder that is gone at the end of the test.
-struct scratch_folder {
-    std::filesystem::path path;
-    scratch_folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "gmac-deploy-XXXXXX").string();
-        path = ::mkdtemp(name.data());
-    }
-    ~scratch_folder() { std::filesystem::remove_all(path); }
-};
+namespace gmac::testing {
 
 /// An agent after two updates, and the environments whose observations it has seen normalised.
 template <class Agent, class World>
@@ -72,4 +61,4 @@ using real_agent = agents::ppo<actors::diagonal_gaussian>;
     return raw;
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing

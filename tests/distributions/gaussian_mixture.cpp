@@ -28,7 +28,7 @@ double expectation(mixture const& m, F f) {
     for (auto const& c : m.components())
         for (double const step : {-12.0, -4.0, -1.0, 0.0, 1.0, 4.0, 12.0})
             points.push_back(c.mean + step * c.deviation);
-    return gmac::test::integrate_between([&](double x) { return f(x) * m.pdf(x); }, points, 1e-13);
+    return gmac::testing::integrate_between([&](double x) { return f(x) * m.pdf(x); }, points, 1e-13);
 }
 
 } // namespace
@@ -52,7 +52,7 @@ TEST_CASE("the density, its logarithm and the distribution function", "[mixture]
         for (double const knot : {-3.0, -1.0, 0.0, 2.0})
             if (knot < x)
                 points.push_back(knot);
-        double const integral = gmac::test::integrate_between([](double y) { return two.pdf(y); }, points, 1e-14);
+        double const integral = gmac::testing::integrate_between([](double y) { return two.pdf(y); }, points, 1e-14);
         CHECK(two.cdf(x) == Approx(integral).epsilon(1e-10));
     }
     // Where the density underflows its logarithm does not: the component with the wider tail is left.
@@ -123,7 +123,8 @@ TEST_CASE("the conditional value at risk is the mean of the worst", "[mixture]")
         for (double const p : {0.01, 0.2, 0.5, 0.83, 0.99}) {
             // (1/p) of the integral of the quantile function, substituted so that the end at 0 is tame.
             double const by_quantiles =
-                gmac::test::integrate([&](double t) { return m->quantile(p * t * t) * 2.0 * t; }, 1e-9, 1.0, 1e-9, 14);
+                gmac::testing::integrate([&](double t) { return m->quantile(p * t * t) * 2.0 * t; }, 1e-9, 1.0, 1e-9,
+                                         14);
             CHECK(m->cvar(p) == Approx(by_quantiles).epsilon(1e-6));
         }
         CHECK(m->cvar(1.0) == Approx(m->mean()).epsilon(1e-14));
@@ -179,8 +180,8 @@ TEST_CASE("energy, Cramer distance and score by name and number", "[mixture]") {
     CHECK(gmac::energy(two, gmac::point_mass{1.5}) == Approx(2.0 * gmac::crps(two, 1.5)).epsilon(1e-15));
     CHECK(gmac::energy(two, with_points) == Approx(2.0 * gmac::cramer(two, with_points)).epsilon(1e-15));
     double const integral =
-        gmac::test::integrate_between([](double x) { return std::pow(two.cdf(x) - with_points.cdf(x), 2); },
-                                      {-20.0, -8.0, -4.0, -1.0, 0.5, 3.0, 8.0, 20.0}, 1e-14);
+        gmac::testing::integrate_between([](double x) { return std::pow(two.cdf(x) - with_points.cdf(x), 2); },
+                                         {-20.0, -8.0, -4.0, -1.0, 0.5, 3.0, 8.0, 20.0}, 1e-14);
     CHECK(gmac::cramer(two, with_points) == Approx(integral).epsilon(1e-10));
     // Points: |a - b| for energy / 2; equal distributions: exactly nothing.
     CHECK(gmac::energy(gmac::point_mass{-1.0}, gmac::point_mass{2.5}) == 7.0);

@@ -2,6 +2,7 @@
 // The classic environments against steps computed by hand from the published equations, and their limits.
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
+#include "support/numbers.hpp"
 
 #include "../../examples/environments/classic/cart_pole.hpp"
 #include "../../examples/environments/classic/pendulum.hpp"
@@ -163,17 +164,13 @@ TEST_CASE("episodes are truncated after 500 and 200 steps") {
 
 /// Pearson's χ² of numbers that should be uniform on [low, high), over 20 cells.
 double chi_square(std::vector<double> const& numbers, double low, double high) {
-    std::array<double, 20> cells{};
+    std::vector<int> cells(20);
     for (double x : numbers) {
         REQUIRE(x >= low);
         REQUIRE(x <= high);
-        cells[static_cast<std::size_t>(std::min(19.0, std::floor(20.0 * (x - low) / (high - low))))] += 1.0;
+        ++cells[static_cast<std::size_t>(std::min(19.0, std::floor(20.0 * (x - low) / (high - low))))];
     }
-    double const wanted = static_cast<double>(numbers.size()) / 20.0;
-    double sum = 0.0;
-    for (double cell : cells)
-        sum += (cell - wanted) * (cell - wanted) / wanted;
-    return sum;
+    return gmac::testing::chi_square(cells);
 }
 
 TEST_CASE("resets are uniform in the published ranges") {

@@ -17,11 +17,11 @@
 namespace {
 
 using gmac::vector_environment;
-using worlds::buffers;
-using worlds::counting;
-using worlds::faulty;
-using worlds::message_of;
-using worlds::walk;
+using gmac::testing::buffers;
+using gmac::testing::counting;
+using gmac::testing::faulty;
+using gmac::testing::message_of;
+using gmac::testing::walk;
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
 

@@ -23,9 +23,9 @@ namespace {
 using gmac::normalized_environments;
 using gmac::running_statistics;
 using gmac::vector_environment;
-using worlds::buffers;
-using worlds::message_of;
-using worlds::walk;
+using gmac::testing::buffers;
+using gmac::testing::message_of;
+using gmac::testing::walk;
 
 /// Mean and population variance in two passes, in long double.
 struct two_pass {
@@ -180,7 +180,7 @@ TEST_CASE("observations and rewards are normalised by what was seen, the new inc
 }
 
 TEST_CASE("rows of environments that did not end keep their final observations untouched") {
-    vector_environment inner(2, 1, [](std::size_t i) { return worlds::counting{.first_episode = i}; });
+    vector_environment inner(2, 1, [](std::size_t i) { return gmac::testing::counting{.first_episode = i}; });
     normalized_environments batch(inner);
     buffers b(batch);
     batch.reset(b.observation_view());
@@ -256,7 +256,7 @@ TEST_CASE("an evaluation uses the statistics of the training and adds nothing to
     t.step(train);
     CHECK(train.observation_statistics().count() == 4 * 102);
 
-    vector_environment<worlds::counting> other(1, 1);
+    vector_environment<gmac::testing::counting> other(1, 1);
     CHECK(message_of([&] { (void)train.evaluation(other); }) ==
           "normalized_environments::evaluation: the environments' observation size is 2, but must be 3");
 }

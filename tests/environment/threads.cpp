@@ -19,12 +19,14 @@
 #include <thread>
 #include <vector>
 
+using gmac::testing::message_of;
+
 namespace {
 
 using gmac::tbb_executor;
 using gmac::vector_environment;
-using worlds::buffers;
-using worlds::walk;
+using gmac::testing::buffers;
+using gmac::testing::walk;
 
 TEST_CASE("every task runs once, for any number of tasks and threads") {
     for (std::size_t threads : {1u, 2u, 3u, 8u}) {
@@ -138,7 +140,7 @@ TEST_CASE("after an exception on another thread no further tasks are begun") {
 
 TEST_CASE("errors of environments are the same on threads") {
     tbb_executor executor(3);
-    using worlds::faulty;
+    using gmac::testing::faulty;
     for (int repeat = 0; repeat < 20; ++repeat) {
         vector_environment<faulty> batch(
             16, 1,
@@ -149,7 +151,7 @@ TEST_CASE("errors of environments are the same on threads") {
         buffers b(batch);
         batch.reset(b.observation_view());
         b.step(batch);
-        CHECK(worlds::message_of([&] { b.step(batch); }) ==
+        CHECK(message_of([&] { b.step(batch); }) ==
               "vector_environment: environment 5, step 2 of its episode: the reward is nan, but must be finite");
     }
 }
@@ -203,8 +205,8 @@ TEST_CASE("a warm executor allocates nothing in a step") {
 }
 
 TEST_CASE("numbers of threads that make no sense are refused") {
-    CHECK(worlds::message_of([] { tbb_executor(0); }) == "tbb_executor: threads is 0, but must be in [1, 4096]");
-    CHECK(worlds::message_of([] { tbb_executor(5000); }) == "tbb_executor: threads is 5000, but must be in [1, 4096]");
+    CHECK(message_of([] { tbb_executor(0); }) == "tbb_executor: threads is 0, but must be in [1, 4096]");
+    CHECK(message_of([] { tbb_executor(5000); }) == "tbb_executor: threads is 5000, but must be in [1, 4096]");
 }
 
 } // namespace

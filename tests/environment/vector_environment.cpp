@@ -17,12 +17,15 @@
 #include <utility>
 #include <vector>
 
+using gmac::testing::faulty;
+using gmac::testing::message_of;
+
 namespace {
 
 using gmac::vector_environment;
-using worlds::buffers;
-using worlds::counting;
-using worlds::walk;
+using gmac::testing::buffers;
+using gmac::testing::counting;
+using gmac::testing::walk;
 
 TEST_CASE("an episode that ends is followed by a new one, and its final observation is kept") {
     // Environment i begins with episode i + 1 of 3 + i steps; odd episodes are truncated, even ones terminated.
@@ -90,9 +93,7 @@ TEST_CASE("reset in the middle of an episode drops it") {
 }
 
 TEST_CASE("termination wins over truncation") {
-    vector_environment batch(1, 1, [](std::size_t) {
-        return worlds::faulty{.kind = worlds::faulty::fault::both_flags, .when = 2};
-    });
+    vector_environment batch(1, 1, [](std::size_t) { return faulty{.kind = faulty::fault::both_flags, .when = 2}; });
     buffers b(batch);
     batch.reset(b.observation_view());
     b.step(batch);
@@ -260,7 +261,7 @@ TEST_CASE("a batch that cannot be stored says so, and starts anew after loading 
     first.persist(saved);
     saved.rewind();
     second.persist(saved);
-    CHECK(worlds::message_of([&] { c.step(second); }).find("reset has to be called first") != std::string::npos);
+    CHECK(message_of([&] { c.step(second); }).find("reset has to be called first") != std::string::npos);
     first.reset(b.observation_view());
     second.reset(c.observation_view());
     CHECK(b.observations == c.observations);
@@ -278,7 +279,7 @@ TEST_CASE("a checkpoint of another number of environments is refused") {
     saved.rewind();
     CHECK_THROWS_AS(two.persist(saved), gmac::error);
     buffers c(two);
-    CHECK(worlds::message_of([&] { c.step(two); }).find("reset has to be called first") != std::string::npos);
+    CHECK(message_of([&] { c.step(two); }).find("reset has to be called first") != std::string::npos);
 }
 
 TEST_CASE("an environment that cannot be moved is built in place") {
@@ -439,7 +440,7 @@ TEST_CASE("a batch counts its changes: resets, steps and what is restored, not w
     b.step(batch);
     CHECK(changed());
     b.actions[0] = 2.0f;
-    CHECK_FALSE(worlds::message_of([&] { b.step(batch); }).empty());
+    CHECK_FALSE(message_of([&] { b.step(batch); }).empty());
     batch.observe(b.observation_view());
     CHECK_FALSE(changed());
     gmac::testing::memory_archive saved;
@@ -482,7 +483,7 @@ TEST_CASE("clipped rewards are clipped for the agent and whole in the reports") 
         }
     }
     CHECK((below > 10 && above > 10));
-    CHECK(worlds::message_of([&] { gmac::clipped_rewards(walks, 0.0f); }) ==
+    CHECK(message_of([&] { gmac::clipped_rewards(walks, 0.0f); }) ==
           "clipped_rewards: the bound is 0, but must be positive");
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/says.hpp"
+
 #include <gmac/core/archive.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/random.hpp>
@@ -17,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace worlds {
+namespace gmac::testing {
 
 /// Counts its steps: observation (number of the episode, steps so far), reward = 10 episode + step + action / 2. The
 /// episode ends after 2 + episode steps: odd ones are truncated, even ones terminated.
@@ -125,15 +127,4 @@ struct buffers {
     std::vector<std::uint8_t> terminated, truncated;
 };
 
-/// The message of the gmac::error that `work` throws; empty if it throws none.
-template <class Work>
-[[nodiscard]] std::string message_of(Work&& work) {
-    try {
-        work();
-    } catch (gmac::error const& wrong) {
-        return wrong.what();
-    }
-    return {};
-}
-
-} // namespace worlds
+} // namespace gmac::testing

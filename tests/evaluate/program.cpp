@@ -15,12 +15,15 @@
 #include <string>
 #include <vector>
 
+using gmac::testing::slurp;
+using gmac::testing::spit;
+
 namespace {
 
 using gmac::testing::program_outcome;
 using gmac::testing::run_program;
+using gmac::testing::scratch_folder;
 using nlohmann::json;
-using test::scratch_folder;
 
 std::string run(scratch_folder const& folder, std::string const& name, std::string const& what) {
     std::string const path = (folder / name).string();
@@ -55,7 +58,7 @@ double mean(std::vector<double> const& values) {
 TEST_CASE("a run is judged by the episodes that gmac-train would have played", "[evaluate]") {
     scratch_folder const folder;
     std::string const path = run(folder, "run", "--env classic/pendulum --seed 4");
-    auto const summary = json::parse(test::slurp(folder / "run" / "summary.json"));
+    auto const summary = json::parse(slurp(folder / "run" / "summary.json"));
     auto const report = evaluated(fmt::format("'{}' --episodes 12 --seed 1000004", path));
     REQUIRE(report["runs"].size() == 1);
     CHECK(report["groups"].empty());
@@ -126,7 +129,7 @@ TEST_CASE("runs of one environment and algorithm are judged together, a run as o
     CHECK(table.says("| classic/cart_pole | ppo | 1 |"));
     CHECK(table.says("| classic/cart_pole | gmac | means of 2 runs |"));
     CHECK(std::ranges::count(table.text, '\n') == 7);
-    CHECK(json::parse(test::slurp(folder / "x.json"))["runs"][0]["returns"] == report["runs"][0]["returns"]);
+    CHECK(json::parse(slurp(folder / "x.json"))["runs"][0]["returns"] == report["runs"][0]["returns"]);
 }
 
 TEST_CASE("--out writes into what is no file, and follows links", "[evaluate]") {
@@ -137,16 +140,16 @@ TEST_CASE("--out writes into what is no file, and follows links", "[evaluate]") 
     };
     auto const whole = out((folder / "x.json").string());
     REQUIRE(whole.status == 0);
-    auto const text = test::slurp(folder / "x.json");
+    auto const text = slurp(folder / "x.json");
     CHECK(out("/dev/null").text == whole.text);
     CHECK(std::filesystem::is_character_file("/dev/null"));
     CHECK(out("/dev/stdout").text == text + whole.text);
     CHECK(out("/dev/stdout", "> '" + (folder / "both").string() + "'").status == 0);
-    CHECK(test::slurp(folder / "both") == text + whole.text);
+    CHECK(slurp(folder / "both") == text + whole.text);
     std::filesystem::create_symlink("target", folder / "link");
     CHECK(out((folder / "link").string()).status == 0);
     CHECK(std::filesystem::is_symlink(folder / "link"));
-    CHECK(test::slurp(folder / "target") == text);
+    CHECK(slurp(folder / "target") == text);
     auto const full = out("/dev/full");
     CHECK(full.status == 1);
     CHECK(full.text == "gmac-evaluate: cannot write /dev/full: No space left on device\n");
@@ -164,7 +167,7 @@ TEST_CASE("what cannot be evaluated is said", "[evaluate]") {
     };
     says("", "runs is required");
     says((folder / "missing").string(), "there is no file or folder");
-    test::spit(folder / "text", "no checkpoint, but a text that is long enough");
+    spit(folder / "text", "no checkpoint, but a text that is long enough");
     says((folder / "text").string(), "this is no safetensors file");
     std::string const path = run(folder, "run", "--env classic/cart_pole");
     says(path + " --level 1.5", "the level is 1.5, but must be between 0 and 1");

@@ -3,6 +3,7 @@
 #include "train/evaluate/statistics.hpp"
 
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,13 +35,8 @@ std::pair<double, double> all_resamples(std::vector<double> const& values, doubl
     return {at(0.5 * (1.0 - level)), at(0.5 * (1.0 + level))};
 }
 
-std::string message_of(std::vector<double> const& values, bootstrap const& options) {
-    try {
-        static_cast<void>(summarize(values, options));
-    } catch (gmac::error const& problem) {
-        return problem.what();
-    }
-    return {};
+std::string refusal(std::vector<double> const& values, bootstrap const& options) {
+    return gmac::testing::message_of([&] { return summarize(values, options); });
 }
 
 } // namespace
@@ -119,10 +115,9 @@ TEST_CASE("the seed decides the resamples, and a change of unit changes nothing 
 }
 
 TEST_CASE("what makes no sense is refused", "[evaluate]") {
-    CHECK(message_of({}, {}) == "summarize: there is no value");
-    CHECK(message_of({1, std::numeric_limits<double>::quiet_NaN(), 3}, {}) == "summarize: value 1 is not a number");
-    CHECK(message_of({1}, {.level = 1.0}) == "bootstrap: the level is 1, but must be between 0 and 1");
-    CHECK(message_of({1}, {.level = std::numeric_limits<double>::quiet_NaN()}).find("level is nan") !=
-          std::string::npos);
-    CHECK(message_of({1}, {.resamples = 0}) == "bootstrap: there are 0 resamples, but must be at least 1");
+    CHECK(refusal({}, {}) == "summarize: there is no value");
+    CHECK(refusal({1, std::numeric_limits<double>::quiet_NaN(), 3}, {}) == "summarize: value 1 is not a number");
+    CHECK(refusal({1}, {.level = 1.0}) == "bootstrap: the level is 1, but must be between 0 and 1");
+    CHECK(refusal({1}, {.level = std::numeric_limits<double>::quiet_NaN()}).find("level is nan") != std::string::npos);
+    CHECK(refusal({1}, {.resamples = 0}) == "bootstrap: there are 0 resamples, but must be at least 1");
 }

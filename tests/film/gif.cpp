@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+using gmac::testing::gif;
+
 namespace {
 
 class reader {
@@ -62,8 +64,8 @@ void read_extension(reader& file, gif& result, int& delay) {
 
 } // namespace
 
-gif read_gif(std::filesystem::path const& path) {
-    reader file(test::slurp(path));
+gif gmac::testing::read_gif(std::filesystem::path const& path) {
+    reader file(gmac::testing::slurp(path));
     gif result;
     if (file.text(6) != "GIF89a")
         throw std::runtime_error("not a GIF89a");

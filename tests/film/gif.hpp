@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <vector>
 
+namespace gmac::testing {
+
 /// What an animated GIF consists of, read by the letter of the GIF89a specification.
 struct gif {
     int width = 0, height = 0;
@@ -15,3 +17,5 @@ struct gif {
 };
 
 [[nodiscard]] gif read_gif(std::filesystem::path const& path);
+
+} // namespace gmac::testing

@@ -12,11 +12,15 @@
 #include <filesystem>
 #include <string>
 
+using gmac::testing::gif;
+using gmac::testing::slurp;
+using gmac::testing::spit;
+
 namespace {
 
 using gmac::testing::program_outcome;
 using gmac::testing::run_program;
-using test::scratch_folder;
+using gmac::testing::scratch_folder;
 
 void train(scratch_folder const& folder, std::string const& name, std::string const& what) {
     auto const done = run_program(
@@ -72,8 +76,8 @@ TEST_CASE("the same seed gives the same film", "[film]") {
         REQUIRE(play(fmt::format("--checkpoint '{}' --steps 10 --seed {} --out '{}'", (folder / "run").string(), seed,
                                  (folder / name).string()))
                     .status == 0);
-    CHECK(test::slurp(folder / "a") == test::slurp(folder / "b"));
-    CHECK(test::slurp(folder / "a") != test::slurp(folder / "c"));
+    CHECK(slurp(folder / "a") == slurp(folder / "b"));
+    CHECK(slurp(folder / "a") != slurp(folder / "c"));
 }
 
 TEST_CASE("what cannot be looked at is said", "[film]") {
@@ -116,9 +120,9 @@ TEST_CASE("what cannot be looked at is said", "[film]") {
     says(checkpoint("hopper") + " --width 5", "--width is 5, but must be from 400 to 4000");
     says(checkpoint("hopper") + " --env bullet/hopper", "--env does not go with --checkpoint");
     says("--every 3", "--env is missing");
-    auto bytes = test::slurp(file);
+    auto bytes = slurp(file);
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-    test::spit(file, bytes);
+    spit(file, bytes);
     says(checkpoint("hopper"), "the checkpoint is corrupted");
     CHECK_FALSE(std::filesystem::exists(folder / "hopper" / "play.gif"));
 }

@@ -9,6 +9,8 @@
 #include <gmac/distributions/energy.hpp>
 
 #include "support/catch.hpp"
+#include "support/numbers.hpp"
+#include "support/says.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,6 +22,7 @@
 namespace {
 
 using namespace gmac::examples::five_state;
+using gmac::testing::huber_quantiles_by_bisection;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -35,8 +38,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Equally likely numbers that stand for a distribution.
 [[nodiscard]] std::vector<double> fine(distribution const& value, std::size_t count) {
     std::vector<double> samples;
-    for (std::size_t i = 0; i < count; ++i)
-        samples.push_back(value.quantile(midpoint(i, count)));
+    for (double const fraction : gmac::testing::midpoints(count))
+        samples.push_back(value.quantile(fraction));
     return samples;
 }
 
@@ -225,10 +228,9 @@ TEST_CASE("a run is the same each time, and another with another seed") {
 }
 
 TEST_CASE("an option out of its range is named") {
-    using Catch::Contains;
     double const nan = std::numeric_limits<double>::quiet_NaN();
     auto const says = [](options const& asked, std::string const& text) {
-        CHECK_THROWS_WITH(learn(chains[0], "quantile", asked), Contains(text));
+        CHECK_THROWS_WITH(learn(chains[0], "quantile", asked), gmac::testing::says(text));
     };
     says({.steps = 0}, "steps is 0");
     says({.episodes = 0}, "episodes is 0");
@@ -237,5 +239,5 @@ TEST_CASE("an option out of its range is named") {
     says({.lambda = 1.5}, "lambda is 1.5, but must be in [0, 1]");
     says({.kappa = 0.0}, "kappa is 0");
     CHECK_THROWS_WITH(learn(chains[0], "median", {}),
-                      Contains("there is no method median; there are huber_quantile, "));
+                      gmac::testing::says("there is no method median; there are huber_quantile, "));
 }

@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,27 +24,14 @@ namespace {
 namespace fs = std::filesystem;
 namespace five_state = gmac::examples::five_state;
 
-/// A folder that is gone at the end of the test.
-struct scratch {
-    fs::path path;
-    scratch() {
-        std::string name = (fs::temp_directory_path() / "gmac-five-state-XXXXXX").string();
-        path = ::mkdtemp(name.data());
-    }
-    ~scratch() { fs::remove_all(path); }
-};
-
 using gmac::testing::program_outcome;
+using gmac::testing::scratch_folder;
+using gmac::testing::slurp;
 
 /// Standard output, and with `both` standard error too.
 program_outcome run(std::string const& arguments, bool both = true, std::string const& before = "") {
     return gmac::testing::run_program(
         fmt::format("{} '{}' {} {}", before, GMAC_FIVE_STATE, arguments, both ? "2>&1" : ""));
-}
-
-[[nodiscard]] std::string content(fs::path const& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 } // namespace
@@ -87,7 +75,7 @@ TEST_CASE("--json prints what the eight methods find on both chains, and they di
 
 #if defined(GMAC_WITH_GNUPLOT)
 TEST_CASE("the table has a line for each method, and pictures are drawn") {
-    scratch const folder;
+    scratch_folder const folder;
     program_outcome const found = run(fmt::format("--steps 40 --out '{}/new/pictures'", folder.path.string()));
     INFO(found.text);
     REQUIRE(found.status == 0);
@@ -100,8 +88,8 @@ TEST_CASE("the table has a line for each method, and pictures are drawn") {
          {"densities-symmetric", "densities-asymmetric", "cdfs-symmetric", "cdfs-asymmetric", "distances"}) {
         fs::path const stem = folder.path / "new/pictures" / name;
         CHECK(found.says(stem.string()));
-        CHECK(content(stem.string() + ".png").substr(1, 3) == "PNG");
-        std::string const drawing = content(stem.string() + ".svg");
+        CHECK(slurp(stem.string() + ".png").substr(1, 3) == "PNG");
+        std::string const drawing = slurp(stem.string() + ".svg");
         CHECK(drawing.find("Huber quantile, naive") != std::string::npos);
         CHECK(drawing.find("Gaussian mixture energy") != std::string::npos);
         CHECK(drawing.find("</svg>") != std::string::npos);
@@ -116,7 +104,7 @@ TEST_CASE("the table has a line for each method, and pictures are drawn") {
 #endif
 
 TEST_CASE("without gnuplot the numbers are printed, and what is missing is said") {
-    scratch const folder;
+    scratch_folder const folder;
     program_outcome const found = run(fmt::format("--steps 3 --out '{}'", folder.path.string()), true, "PATH=/nowhere");
     CHECK(found.status == 1);
     CHECK(found.says("gaussian_mixture_energy"));

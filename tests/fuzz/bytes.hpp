@@ -16,7 +16,7 @@
 #include <span>
 
 /// From a fuzzer's bytes to shapes, layouts and numbers.
-namespace gmac::fuzz {
+namespace gmac::testing {
 
 /// A property that does not hold ends the run; libFuzzer stores the input.
 inline void check(bool holds, char const* what) {
@@ -161,4 +161,4 @@ private:
     matrix_view<T> view_;
 };
 
-} // namespace gmac::fuzz
+} // namespace gmac::testing

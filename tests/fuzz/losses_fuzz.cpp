@@ -17,9 +17,9 @@ namespace {
 namespace heads = gmac::heads;
 namespace losses = gmac::losses;
 namespace targets = gmac::targets;
-using gmac::fuzz::any_matrix;
-using gmac::fuzz::byte_reader;
-using gmac::fuzz::check;
+using gmac::testing::any_matrix;
+using gmac::testing::byte_reader;
+using gmac::testing::check;
 
 /// One input: its numbers are all of moderate size, or any.
 template <class T>

@@ -18,9 +18,9 @@ namespace {
 
 namespace targets = gmac::targets;
 using gmac::matrix_view;
-using gmac::fuzz::any_matrix;
-using gmac::fuzz::byte_reader;
-using gmac::fuzz::check;
+using gmac::testing::any_matrix;
+using gmac::testing::byte_reader;
+using gmac::testing::check;
 
 template <class T>
 bool near(T a, T b, T size) {

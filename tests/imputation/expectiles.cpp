@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/catch.hpp"
+#include "support/numbers.hpp"
 #include "support/says.hpp"
 
 #include <gmac/core/random.hpp>
@@ -14,16 +15,10 @@
 #include <vector>
 
 using namespace gmac;
-using gmac::test::says;
+using gmac::testing::midpoints;
+using gmac::testing::says;
 
 namespace {
-
-std::vector<double> midpoints(std::size_t count) {
-    std::vector<double> result;
-    for (std::size_t i = 0; i < count; ++i)
-        result.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(count));
-    return result;
-}
 
 /// The τ-expectile of equally likely points, by bisection of its definition τ E(Z − e)⁺ = (1 − τ) E(e − Z)⁺.
 double expectile_of(std::vector<double> const& points, double tau) {

@@ -9,6 +9,8 @@
 #include <gmac/imputation/huber_quantiles.hpp>
 
 #include "support/catch.hpp"
+#include "support/numbers.hpp"
+#include "support/says.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,14 +21,11 @@
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+using gmac::testing::huber_quantiles_by_bisection;
+using gmac::testing::largest_difference;
+using gmac::testing::midpoints;
+using gmac::testing::says;
 using view = gmac::vector_view<double const>;
-
-[[nodiscard]] std::vector<double> midpoints(std::size_t count) {
-    std::vector<double> fractions;
-    for (std::size_t i = 0; i < count; ++i)
-        fractions.push_back(midpoint(i, count));
-    return fractions;
-}
 
 /// Normal, or every other time with two modes, as in the five-state chain.
 [[nodiscard]] std::vector<double> some_points(std::size_t count, bool two_modes, gmac::random_stream& random) {
@@ -36,13 +35,6 @@ using view = gmac::vector_view<double const>;
         points.push_back(centre + (two_modes ? 0.1 : 1.0) * random.normal<double>());
     }
     return points;
-}
-
-[[nodiscard]] double largest_difference(std::vector<double> const& a, std::vector<double> const& b) {
-    double largest = 0.0;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        largest = std::max(largest, std::abs(a[i] - b[i]));
-    return largest;
 }
 
 struct tally {
@@ -68,15 +60,11 @@ struct tally {
     return all;
 }
 
-[[nodiscard]] std::string message_of(gmac::imputation::from_huber_quantiles impute, std::vector<double> quantiles,
-                                     std::vector<double> fractions, std::size_t samples = 2) {
+/// What is wrong with the input.
+[[nodiscard]] std::string refusal(gmac::imputation::from_huber_quantiles impute, std::vector<double> quantiles,
+                                  std::vector<double> fractions, std::size_t samples = 2) {
     std::vector<double> to(samples);
-    try {
-        impute(view(quantiles), fractions, to);
-    } catch (gmac::error const& problem) {
-        return problem.what();
-    }
-    return {};
+    return gmac::testing::message_of([&] { impute(view(quantiles), fractions, to); });
 }
 
 } // namespace
@@ -167,15 +155,14 @@ TEST_CASE("Huber imputation moves and scales with its input, in float and over s
 }
 
 TEST_CASE("Huber imputation says what is wrong with its input") {
-    using Catch::Contains;
     double const nan = std::numeric_limits<double>::quiet_NaN();
-    CHECK_THAT(message_of({.kappa = 0.0}, {0.0, 1.0}, {0.25, 0.75}), Contains("kappa is 0, but must be positive"));
-    CHECK_THAT(message_of({.kappa = nan}, {0.0, 1.0}, {0.25, 0.75}), Contains("kappa is nan"));
-    CHECK_THAT(message_of({.starts = 9}, {0.0, 1.0}, {0.25, 0.75}), Contains("starts is 9, but must be from 1 to 8"));
-    CHECK_THAT(message_of({}, {0.0, nan}, {0.25, 0.75}), Contains("quantile 1 is nan, but must be finite"));
-    CHECK_THAT(message_of({}, {0.0, infinity}, {0.25, 0.75}), Contains("quantile 1 is inf, but must be finite"));
-    CHECK_THAT(message_of({}, {0.0, 1.0}, {0.0, 0.75}), Contains("fraction 0 is 0, but must be in (0, 1)"));
-    CHECK_THAT(message_of({}, {0.0, 1.0}, {0.25}), Contains("fractions"));
-    CHECK_THAT(message_of({}, {0.0, 1.0}, {0.25, 0.75}, 3), Contains("samples"));
-    CHECK_THAT(message_of({}, {}, {}), Contains("there are no quantiles"));
+    CHECK_THAT(refusal({.kappa = 0.0}, {0.0, 1.0}, {0.25, 0.75}), says("kappa is 0, but must be positive"));
+    CHECK_THAT(refusal({.kappa = nan}, {0.0, 1.0}, {0.25, 0.75}), says("kappa is nan"));
+    CHECK_THAT(refusal({.starts = 9}, {0.0, 1.0}, {0.25, 0.75}), says("starts is 9, but must be from 1 to 8"));
+    CHECK_THAT(refusal({}, {0.0, nan}, {0.25, 0.75}), says("quantile 1 is nan, but must be finite"));
+    CHECK_THAT(refusal({}, {0.0, infinity}, {0.25, 0.75}), says("quantile 1 is inf, but must be finite"));
+    CHECK_THAT(refusal({}, {0.0, 1.0}, {0.0, 0.75}), says("fraction 0 is 0, but must be in (0, 1)"));
+    CHECK_THAT(refusal({}, {0.0, 1.0}, {0.25}), says("fractions"));
+    CHECK_THAT(refusal({}, {0.0, 1.0}, {0.25, 0.75}, 3), says("samples"));
+    CHECK_THAT(refusal({}, {}, {}), says("there are no quantiles"));
 }

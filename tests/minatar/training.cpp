@@ -18,7 +18,7 @@
 namespace {
 
 using namespace gmac::examples::train;
-using gmac::test::scratch_folder;
+using gmac::testing::scratch_folder;
 
 constexpr std::uint64_t update_frames = 4 * 16;
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 using gmac::testing::allocations_during;
 
 TEMPLATE_TEST_CASE("Products allocate nothing, whatever their size", "[nn][allocation]", GMAC_TEST_BACKENDS) {

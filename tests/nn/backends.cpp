@@ -4,7 +4,7 @@
 #include <gmac/backends/eigen.hpp>
 #include <gmac/backends/simd.hpp>
 
-namespace gmac::test {
+namespace gmac::testing {
 
 template <class B>
 void compiled<B>::product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
@@ -47,4 +47,4 @@ template struct compiled<backends::xtensor<float>>;
 template struct compiled<backends::xtensor<double>>;
 #endif
 
-} // namespace gmac::test
+} // namespace gmac::testing

@@ -3,6 +3,7 @@
 #include "judges.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
+#include "support/numbers.hpp"
 
 #include <gmac/nn/conv2d.hpp>
 #include <gmac/nn/image_trunk.hpp>
@@ -23,7 +24,7 @@
 #include <vector>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 namespace {
 
@@ -112,15 +113,6 @@ std::vector<double> row_of(matrix_view<T> const& m, std::size_t i) {
     for (std::size_t j = 0; j < m.cols(); ++j)
         row.push_back(static_cast<double>(m(i, j)));
     return row;
-}
-
-double largest_difference(std::vector<double> const& a, std::vector<double> const& b) {
-    REQUIRE(a.size() == b.size());
-    REQUIRE(std::all_of(a.begin(), a.end(), [](double x) { return std::isfinite(x); }));
-    double worst = 0;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        worst = (std::max)(worst, std::abs(a[i] - b[i]));
-    return worst;
 }
 
 /// Forward and backward of a batch in any layout of memory against the textbook, image by image.

@@ -19,7 +19,7 @@
 #include <vector>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 namespace {
 
@@ -72,7 +72,7 @@ TEMPLATE_TEST_CASE("The cosine embedding is cos(pi i tau), i from 1", "[nn][impl
 TEMPLATE_TEST_CASE("Values and gradients of the implicit quantile network against dual numbers",
                    "[nn][implicit_quantile]", GMAC_TEST_BACKENDS) {
     using T = typename TestType::scalar;
-    using dual = gmac::test::dual<double>;
+    using dual = gmac::testing::dual<double>;
     // 53 states are more than one chunk: 256 / 5 states.
     std::size_t const states = 53;
     nn::implicit_quantile_network<TestType> const net(features, sizes);

@@ -12,7 +12,7 @@
 #include <vector>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 TEMPLATE_TEST_CASE("Orthogonal initialisation: tall, wide, square, in every layout", "[nn][initialization]", float,
                    double) {

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace gmac::test {
+namespace gmac::testing {
 
 /// A backend whose functions are compiled in backends.cpp only, which keeps the other files quick to compile.
 template <class B>
@@ -45,11 +45,11 @@ using eigen_double = compiled<backends::eigen<double>>;
 
 // Those of which everything below must hold; another backend is added here and in backends.cpp.
 #define GMAC_TEST_CORE_BACKENDS \
-    gmac::test::simd_float, gmac::test::simd_double, gmac::test::eigen_float, gmac::test::eigen_double
+    gmac::testing::simd_float, gmac::testing::simd_double, gmac::testing::eigen_float, gmac::testing::eigen_double
 #if defined(GMAC_TEST_XTENSOR)
 using xtensor_float = compiled<backends::xtensor<float>>;
 using xtensor_double = compiled<backends::xtensor<double>>;
-#define GMAC_TEST_BACKENDS GMAC_TEST_CORE_BACKENDS, gmac::test::xtensor_float, gmac::test::xtensor_double
+#define GMAC_TEST_BACKENDS GMAC_TEST_CORE_BACKENDS, gmac::testing::xtensor_float, gmac::testing::xtensor_double
 #else
 #define GMAC_TEST_BACKENDS GMAC_TEST_CORE_BACKENDS
 #endif
@@ -139,4 +139,4 @@ template <class N>
     return y;
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing

@@ -21,7 +21,7 @@
 #include <vector>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 namespace {
 
@@ -62,7 +62,7 @@ N textbook_sum(shape const& s, std::vector<N> const& parameters, std::vector<N> 
 template <class Network>
 void check_gradients(Network const& net, shape const& s, std::size_t rows, layout l) {
     using T = typename Network::scalar;
-    using dual = gmac::test::dual<double>;
+    using dual = gmac::testing::dual<double>;
     random_stream random(7);
     std::vector<T> const parameters = random_numbers<T>(net.parameter_count(), random, T(0.4));
     strided_matrix<T> input(rows, net.inputs(), l), output_gradient(rows, net.outputs(), l),

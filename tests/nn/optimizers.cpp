@@ -18,7 +18,7 @@
 #include <vector>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 static_assert(nn::optimizer<nn::adam<float>, float> && nn::optimizer<nn::rmsprop<double>, double>);
 

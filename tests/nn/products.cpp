@@ -14,7 +14,7 @@
 #include <vector>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 namespace {
 

@@ -13,25 +13,27 @@
 
 using gmac::testing::program_outcome;
 using gmac::testing::run_program;
+using gmac::testing::scratch_folder;
+using gmac::testing::spit;
 
 namespace {
 
 void write_run(std::filesystem::path const& folder, std::string const& seed, std::string const& rows) {
     std::filesystem::create_directories(folder);
-    test::spit(folder / "config.json", R"({"env": "classic/cart_pole", "algorithm": "gmac", "seed": )" + seed + "}");
-    test::spit(folder / "metrics.csv", rows);
+    spit(folder / "config.json", R"({"env": "classic/cart_pole", "algorithm": "gmac", "seed": )" + seed + "}");
+    spit(folder / "metrics.csv", rows);
 }
 
 std::string const two_rows = "frames,seconds,mean_return\n100,0.5,nan\n200,1,20.25\n";
 
-program_outcome curves(test::scratch_folder const& folder, std::string const& arguments) {
-    return run_program(fmt::format("cd '{}' && '{}' {} 2>&1", folder.path().string(), GMAC_CURVES, arguments));
+program_outcome curves(scratch_folder const& folder, std::string const& arguments) {
+    return run_program(fmt::format("cd '{}' && '{}' {} 2>&1", folder.path.string(), GMAC_CURVES, arguments));
 }
 
 } // namespace
 
 TEST_CASE("gmac-curves draws the runs that have an update, and names those that have none") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     write_run(folder / "a", "18446744073709551615", two_rows);
     write_run(folder / "empty", "2", "");
     write_run(folder / "header", "3", "frames,seconds,mean_return\n");
@@ -51,7 +53,7 @@ TEST_CASE("gmac-curves draws the runs that have an update, and names those that 
 }
 
 TEST_CASE("gmac-curves says which file is wrong, and how") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     write_run(folder / "a", "1", two_rows);
     auto const says = [&](std::string const& what) {
         auto const refused = curves(folder, "a");
@@ -60,7 +62,7 @@ TEST_CASE("gmac-curves says which file is wrong, and how") {
         CHECK(refused.text == "gmac-curves: " + what + "\n");
     };
     auto const config = [&](std::string const& text, std::string const& what) {
-        test::spit(folder / "a/config.json", text);
+        spit(folder / "a/config.json", text);
         says("a/config.json " + what);
     };
     config(std::string(100'000, '[') + std::string(100'000, ']'),
@@ -70,19 +72,19 @@ TEST_CASE("gmac-curves says which file is wrong, and how") {
     config(R"({"env": 3})", "has no text /env");
     config(R"({"env": "x", "algorithm": "y", "seed": "1"})", "has no number /seed");
     for (std::string const seed : {"-1", "1.5"}) {
-        test::spit(folder / "a/config.json", R"({"env": "x", "algorithm": "y", "seed": )" + seed + "}");
+        spit(folder / "a/config.json", R"({"env": "x", "algorithm": "y", "seed": )" + seed + "}");
         says(seed == "-1" ? "/seed in a/config.json is -1, but must be in [0, 18446744073709551615]"
                           : "/seed in a/config.json is \"1.5\", but must be a whole number in decimal digits");
     }
     write_run(folder / "a", "1", two_rows);
-    test::spit(folder / "a/summary.json", R"({"evaluation": [1]})");
+    spit(folder / "a/summary.json", R"({"evaluation": [1]})");
     says("a/summary.json has no number /evaluation/mean");
     std::filesystem::remove(folder / "a/summary.json");
     std::filesystem::remove(folder / "a/metrics.csv");
     REQUIRE(::mkfifo((folder / "a/metrics.csv").c_str(), 0600) == 0);
     says("cannot read a/metrics.csv: it is not a regular file");
     std::filesystem::remove(folder / "a/metrics.csv");
-    test::spit(folder / "a/metrics.csv", "frames,seconds\n1,2\n");
+    spit(folder / "a/metrics.csv", "frames,seconds\n1,2\n");
     says("there is no column mean_return, only frames, seconds");
     std::filesystem::remove_all(folder / "a");
     says("cannot read a/config.json: No such file or directory");

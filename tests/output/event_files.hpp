@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "support/crc32c_by_bits.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 /// TensorBoard's event files by their definition, with no code of the writer's, and the two ways in which TensorBoard
 /// reads them.
-namespace test {
+namespace gmac::testing {
 
 template <class T>
 T number_at(std::string_view text, std::size_t place) {
@@ -145,4 +146,4 @@ inline shown_steps by_preemption(std::vector<event> const& events) {
     return shown;
 }
 
-} // namespace test
+} // namespace gmac::testing

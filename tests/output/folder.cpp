@@ -4,6 +4,7 @@
 #include "output/stop_signal.hpp"
 
 #include "support/catch.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <sys/stat.h>
@@ -16,21 +17,26 @@
 #include <string>
 #include <utility>
 
+using gmac::testing::contains;
+using gmac::testing::message_of;
+using gmac::testing::scratch_folder;
+using gmac::testing::slurp;
+using gmac::testing::spit;
 using namespace gmac::examples::train;
 
 namespace {
 
 std::string refusal(std::filesystem::path const& path, bool overwrite = false) {
-    return test::message_of([&] { (void)run_folder::create(path, overwrite); });
+    return message_of([&] { (void)run_folder::create(path, overwrite); });
 }
 std::string resume_refusal(std::filesystem::path const& path) {
-    return test::message_of([&] { (void)run_folder::resume(path); });
+    return message_of([&] { (void)run_folder::resume(path); });
 }
 
 } // namespace
 
 TEST_CASE("a run folder is made with its parents, and holds the configuration") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "runs/hopper/1";
     auto const run = run_folder::create(path);
     CHECK_FALSE(run.started());
@@ -42,47 +48,45 @@ TEST_CASE("a run folder is made with its parents, and holds the configuration") 
     CHECK(run.started());
     CHECK_FALSE(run.finished());
     CHECK(run.read_config() == config);
-    CHECK(test::slurp(path / "config.json") ==
+    CHECK(slurp(path / "config.json") ==
           "{\n    \"seed\": 18446744073709551615,\n    \"learning_rate\": 0.00025,\n    \"name\": \"Zürich\"\n}\n");
     CHECK(run.metrics() == path / "metrics.csv");
     CHECK(run.checkpoint() == path / "checkpoint.safetensors");
-    test::spit(path / "config.json", "{\"seed\": ");
-    CHECK(test::message_of([&] { (void)run.read_config(); }) == (path / "config.json").string() + " is not JSON");
-    test::spit(path / "config.json", "[]");
-    CHECK(test::message_of([&] { (void)run.read_config(); }) ==
-          (path / "config.json").string() + " is not a JSON object");
-    test::spit(path / "config.json", std::string(100'000, '[') + std::string(100'000, ']'));
-    CHECK(test::message_of([&] { (void)run.read_config(); }) ==
+    spit(path / "config.json", "{\"seed\": ");
+    CHECK(message_of([&] { (void)run.read_config(); }) == (path / "config.json").string() + " is not JSON");
+    spit(path / "config.json", "[]");
+    CHECK(message_of([&] { (void)run.read_config(); }) == (path / "config.json").string() + " is not a JSON object");
+    spit(path / "config.json", std::string(100'000, '[') + std::string(100'000, ']'));
+    CHECK(message_of([&] { (void)run.read_config(); }) ==
           (path / "config.json").string() + " has more than 64 arrays and objects within each other");
     std::filesystem::remove(path / "config.json");
     REQUIRE(::mkfifo((path / "config.json").c_str(), 0600) == 0);
-    CHECK(test::contains(test::message_of([&] { (void)run.read_config(); }), "it is not a regular file"));
+    CHECK(contains(message_of([&] { (void)run.read_config(); }), "it is not a regular file"));
 }
 
 TEST_CASE("a run that was killed while it wrote its config left nothing") {
-    test::scratch_folder const folder;
-    test::spit(folder / "config.json.partial", "{");
-    CHECK(refusal(folder.path()).empty());
-    test::spit(folder / "config.json.partially.mine", "{");
-    CHECK(test::contains(refusal(folder.path()), "is not empty"));
+    scratch_folder const folder;
+    spit(folder / "config.json.partial", "{");
+    CHECK(refusal(folder.path).empty());
+    spit(folder / "config.json.partially.mine", "{");
+    CHECK(contains(refusal(folder.path), "is not empty"));
 }
 
 TEST_CASE("a run is not written over unless that is asked for") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "run";
     { run_folder::create(path).write_config({{"seed", 1}}); }
-    CHECK(test::contains(refusal(path), path.string() + " holds a run that was stopped before its first checkpoint"));
-    CHECK(test::contains(resume_refusal(path), "stopped before its first checkpoint; start it again with --overwrite"));
-    test::spit(path / "checkpoint.safetensors", "x");
-    CHECK(
-        test::contains(refusal(path), "holds a run that is not finished: go on with it by --resume " + path.string()));
+    CHECK(contains(refusal(path), path.string() + " holds a run that was stopped before its first checkpoint"));
+    CHECK(contains(resume_refusal(path), "stopped before its first checkpoint; start it again with --overwrite"));
+    spit(path / "checkpoint.safetensors", "x");
+    CHECK(contains(refusal(path), "holds a run that is not finished: go on with it by --resume " + path.string()));
     {
         auto const run = run_folder::resume(path);
         run.finish({{"mean_return", 3.5}});
         CHECK(run.finished());
     }
-    CHECK(test::contains(refusal(path), "holds a finished run"));
-    CHECK(test::contains(refusal(path), "--overwrite"));
+    CHECK(contains(refusal(path), "holds a finished run"));
+    CHECK(contains(refusal(path), "--overwrite"));
     {
         auto const run = run_folder::resume(path);
         run.reopen();
@@ -91,26 +95,26 @@ TEST_CASE("a run is not written over unless that is asked for") {
     }
     for (auto const* const name : {"metrics.csv", "episodes.csv", "summary.json", "checkpoint.safetensors.partial",
                                    "learning_curve.png", "value_densities.svg", "events.out.tfevents.1.host.2.0"})
-        test::spit(path / name, "x");
-    test::spit(path / "notes.txt", "mine");
-    test::spit(path / "holiday.png", "mine");
+        spit(path / name, "x");
+    spit(path / "notes.txt", "mine");
+    spit(path / "holiday.png", "mine");
     std::filesystem::create_directory(path / "learning_curve.d");
     auto const files = [&] { return std::distance(std::filesystem::directory_iterator(path), {}); };
     auto const before = files();
     auto const run = run_folder::create(path, true);
     CHECK(files() == before); // nothing is removed yet
-    CHECK(test::slurp(path / "metrics.csv") == "x");
+    CHECK(slurp(path / "metrics.csv") == "x");
     run.begin({{"seed", 2}});
     CHECK(run.started());
     CHECK(run.read_config()["seed"] == 2);
     CHECK_FALSE(run.finished());
-    CHECK(test::slurp(path / "notes.txt") == "mine");
-    CHECK(test::slurp(path / "holiday.png") == "mine");
+    CHECK(slurp(path / "notes.txt") == "mine");
+    CHECK(slurp(path / "holiday.png") == "mine");
     CHECK(files() == 4); // with learning_curve.d and the config
 }
 
 TEST_CASE("a folder that is moved stays the run's, and one that takes its place is left alone") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "run";
     auto const run = run_folder::create(path);
     run.begin({{"seed", 1}});
@@ -126,20 +130,20 @@ TEST_CASE("a folder that is moved stays the run's, and one that takes its place 
         CHECK(run.read_config()["seed"] == 1);
     }
     std::filesystem::remove_all(folder / "moved");
-    CHECK(test::message_of([&] {
+    CHECK(message_of([&] {
               run.finish({{"frames", 4}});
           }) == "the folder " + (folder / "moved").string() + " was removed or moved away while the run wrote into it");
     CHECK_FALSE(std::filesystem::exists(path / "summary.json"));
 }
 
 TEST_CASE("pictures are there if all of them are, drawn after the checkpoint") {
-    test::scratch_folder const folder;
-    auto const run = run_folder::create(folder.path());
-    test::spit(run.checkpoint(), "x");
+    scratch_folder const folder;
+    auto const run = run_folder::create(folder.path);
+    spit(run.checkpoint(), "x");
     for (auto const* const name :
          {"learning_curve.png", "learning_curve.svg", "value_densities.png", "value_densities.svg"}) {
         CHECK_FALSE(run.has_pictures());
-        test::spit(folder / name, "x");
+        spit(folder / name, "x");
     }
     CHECK(run.has_pictures());
     using namespace std::chrono_literals;
@@ -149,44 +153,44 @@ TEST_CASE("pictures are there if all of them are, drawn after the checkpoint") {
 }
 
 TEST_CASE("a shell reads a quoted word as the text it was") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     CHECK(shell_word("runs/classic-cart_pole-gmac-1") == "runs/classic-cart_pole-gmac-1");
     for (std::string const text : {"", "a b", "it's", "''", "$HOME", "`ls`", "a;b&c|d", "*", "~", "\\", "two\nlines",
                                    "\"", "-n", "Zürich", "#x"}) {
         auto const file = folder / "said";
         REQUIRE(std::system(fmt::format("printf %s {} > {}", shell_word(text), file.string()).c_str()) == 0);
-        CHECK(test::slurp(file) == text);
+        CHECK(slurp(file) == text);
     }
 }
 
 TEST_CASE("a folder that is no run is never taken") {
-    test::scratch_folder const folder;
-    test::spit(folder / "thesis.tex", "mine");
+    scratch_folder const folder;
+    spit(folder / "thesis.tex", "mine");
     for (bool const overwrite : {false, true}) {
-        CHECK(test::contains(refusal(folder.path(), overwrite),
-                             folder.path().string() + " is not empty and not the folder of a run"));
-        CHECK(test::contains(refusal(folder / "thesis.tex", overwrite), "cannot create the folder"));
-        CHECK(test::contains(refusal(folder / "thesis.tex/run", overwrite), "cannot create the folder"));
+        CHECK(contains(refusal(folder.path, overwrite),
+                       folder.path.string() + " is not empty and not the folder of a run"));
+        CHECK(contains(refusal(folder / "thesis.tex", overwrite), "cannot create the folder"));
+        CHECK(contains(refusal(folder / "thesis.tex/run", overwrite), "cannot create the folder"));
     }
-    CHECK(test::contains(resume_refusal(folder.path()), "there is no config.json"));
-    CHECK(test::contains(resume_refusal(folder / "none"), "there is no such folder"));
-    CHECK(test::contains(resume_refusal(folder / "thesis.tex"), "there is no such folder"));
-    CHECK(test::slurp(folder / "thesis.tex") == "mine");
+    CHECK(contains(resume_refusal(folder.path), "there is no config.json"));
+    CHECK(contains(resume_refusal(folder / "none"), "there is no such folder"));
+    CHECK(contains(resume_refusal(folder / "thesis.tex"), "there is no such folder"));
+    CHECK(slurp(folder / "thesis.tex") == "mine");
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("a folder that cannot be written is named") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     std::filesystem::create_directory(folder / "locked");
     REQUIRE(::chmod((folder / "locked").c_str(), 0555) == 0);
-    REQUIRE(::chmod(folder.path().c_str(), 0755) == 0);
+    REQUIRE(::chmod(folder.path.c_str(), 0755) == 0);
     pid_t const child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) { // root may write everywhere, so the child becomes nobody
         if (::geteuid() == 0 && ::setuid(65534) != 0)
             ::_exit(2);
-        bool const inside = test::contains(refusal(folder / "locked/run"), "cannot create the folder ") &&
-                            test::contains(refusal(folder / "locked/run"), "Permission denied");
+        bool const inside = contains(refusal(folder / "locked/run"), "cannot create the folder ") &&
+                            contains(refusal(folder / "locked/run"), "Permission denied");
         bool const itself = refusal(folder / "locked") ==
                             "cannot write to the folder " + (folder / "locked").string() + ": Permission denied";
         ::_exit(inside && itself ? 0 : 1);
@@ -198,7 +202,7 @@ TEST_CASE("a folder that cannot be written is named") {
 }
 
 TEST_CASE("two processes do not train into one folder") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "run";
     {
         auto const run = run_folder::create(path);

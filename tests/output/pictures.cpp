@@ -3,6 +3,7 @@
 #include "output/value_densities.hpp"
 
 #include "support/catch.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <sys/resource.h>
@@ -17,6 +18,11 @@
 #include <thread>
 #include <vector>
 
+using gmac::testing::contains;
+using gmac::testing::message_of;
+using gmac::testing::scratch_folder;
+using gmac::testing::slurp;
+using gmac::testing::spit;
 using namespace gmac::examples::train;
 
 namespace {
@@ -25,7 +31,7 @@ double constexpr not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// Width and height from the header of a PNG file, which must be whole.
 std::pair<int, int> png_size(std::filesystem::path const& path) {
-    auto const file = test::slurp(path);
+    auto const file = slurp(path);
     REQUIRE(file.size() > 100);
     CHECK(file.substr(0, 8) == "\x89PNG\r\n\x1a\n");
     CHECK(file.substr(file.size() - 8, 4) == "IEND");
@@ -69,38 +75,38 @@ TEST_CASE("text cannot leave its quotes") {
 }
 
 TEST_CASE("hostile text is drawn as it is and does nothing") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const victim = (folder / "victim").string();
     std::string const title =
         "'`touch " + victim + "`' \"$(touch " + victim + ")\" <b>&amp;</b> a_b^c {x} \\n @home %d";
     learning_curve curve{title, {rising(title, 1.0)}, {{50.0, title}}};
     plot_learning_curve(folder / "it's a $curve `x`", curve);
     CHECK_FALSE(std::filesystem::exists(victim));
-    auto const svg = test::slurp(folder / "it's a $curve `x`.svg");
-    CHECK(test::contains(svg, "&lt;b>&amp;amp;&lt;/b> a_b^c {x} \\n @home %d"));
+    auto const svg = slurp(folder / "it's a $curve `x`.svg");
+    CHECK(contains(svg, "&lt;b>&amp;amp;&lt;/b> a_b^c {x} \\n @home %d"));
     CHECK(png_size(folder / "it's a $curve `x`.png") == std::pair(1200, 720));
     CHECK(folder.files() == 2);
 }
 
 TEST_CASE("whatever a file's name is, the picture goes there") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     gnuplot::picture const good{"", "plot x\n"};
     for (std::string const name :
          {"two\nlines", "\"", "'", "`x`", "$x", "a\\", "\x7f\x01\t", "-", "%d", "#", "ü\xff"}) {
         gnuplot::draw(folder / name, good);
         CHECK(png_size(folder / (name + ".png")) == std::pair(1200, 720));
-        CHECK(test::slurp(folder / (name + ".svg")).ends_with("</svg>\n\n"));
+        CHECK(slurp(folder / (name + ".svg")).ends_with("</svg>\n\n"));
     }
     CHECK(folder.files() == 22);
     CHECK_FALSE(std::filesystem::exists("-"));
     gnuplot::animate(folder / "film\n.gif", good, 5, 11.0);
-    CHECK(test::slurp(folder / "film\n.gif").starts_with("GIF89a"));
+    CHECK(slurp(folder / "film\n.gif").starts_with("GIF89a"));
 
     // Links stay, and what is no regular file is written into.
     std::filesystem::create_symlink("target", folder / "link.png");
     ::mkfifo((folder / "link.svg").c_str(), 0600);
     std::string svg;
-    std::thread reader([&] { svg = test::slurp(folder / "link.svg"); });
+    std::thread reader([&] { svg = slurp(folder / "link.svg"); });
     gnuplot::draw(folder / "link", good);
     reader.join();
     CHECK(std::filesystem::is_symlink(folder / "link.png"));
@@ -108,79 +114,79 @@ TEST_CASE("whatever a file's name is, the picture goes there") {
     CHECK(svg.ends_with("</svg>\n\n"));
     CHECK(std::filesystem::is_fifo(folder / "link.svg"));
     std::filesystem::create_symlink("/dev/full", folder / "full.gif");
-    CHECK(test::message_of([&] { gnuplot::animate(folder / "full.gif", good, 5, 11.0); }) ==
+    CHECK(message_of([&] { gnuplot::animate(folder / "full.gif", good, 5, 11.0); }) ==
           "cannot write " + (folder / "full.gif").string() + ": No space left on device");
 }
 
 TEST_CASE("a picture that cannot be written whole is an error, and the old one stays") {
-    test::scratch_folder const folder;
-    test::spit(folder / "x.png", "old");
+    scratch_folder const folder;
+    spit(folder / "x.png", "old");
     pid_t const child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) { // a file may have 2,000 bytes: less than the picture
         ::signal(SIGXFSZ, SIG_IGN);
         rlimit const limit{2000, 2000};
         bool const limited = ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
-        auto const message = test::message_of([&] { gnuplot::draw(folder / "x", {"", "plot x\n"}); });
-        bool const good = limited && test::contains(message, "cannot write " + (folder / "x.png").string()) &&
-                          test::contains(message, "File too large");
+        auto const message = message_of([&] { gnuplot::draw(folder / "x", {"", "plot x\n"}); });
+        bool const good = limited && contains(message, "cannot write " + (folder / "x.png").string()) &&
+                          contains(message, "File too large");
         ::_exit(good ? 0 : 1);
     }
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
     CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-    CHECK(test::slurp(folder / "x.png") == "old");
+    CHECK(slurp(folder / "x.png") == "old");
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("a learning curve of one run has its episodes, its mean, its levels and units") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     learning_run run{"GMAC"};
     for (int i = 1; i <= 10'000; ++i) {
         run.episode_frames.push_back(300.0 * i);
         run.episode_returns.push_back(std::sin(0.01 * i) * 100.0);
     }
     plot_learning_curve(folder / "curve", {"Hopper", {run}, {{50.0, "standing still"}}});
-    auto const svg = test::slurp(folder / "curve.svg");
+    auto const svg = slurp(folder / "curve.svg");
     for (auto const* const text :
          {"Hopper", "environment frames (millions)", "return of an episode (reward units)", "standing still",
           "GMAC: mean of the last 100 episodes", "single episodes (one of 3 is drawn)"}) {
         INFO(text);
-        CHECK(test::contains(svg, text));
+        CHECK(contains(svg, text));
     }
     CHECK(svg.size() < 1'000'000);
     CHECK(png_size(folder / "curve.png") == std::pair(1200, 720));
 }
 
 TEST_CASE("runs of one method are drawn with their mean and spread") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     learning_curve curve{"two methods", {}};
     for (double const slope : {0.01, 0.02, 0.06})
         curve.runs.push_back(rising("GMAC", slope));
     curve.runs.push_back(rising("PPO", 0.01));
     curve.runs.push_back(rising("PPO", 0.03, 5000));
     plot_learning_curve(folder / "curves", curve);
-    auto const svg = test::slurp(folder / "curves.svg");
-    CHECK(test::contains(svg, "GMAC: mean of 3 runs"));
-    CHECK(test::contains(svg, "PPO: mean of 2 runs"));
-    CHECK(test::contains(svg, "thin lines: each run; band: from the lowest to the highest"));
-    CHECK(test::contains(svg, "environment frames (thousands)"));
+    auto const svg = slurp(folder / "curves.svg");
+    CHECK(contains(svg, "GMAC: mean of 3 runs"));
+    CHECK(contains(svg, "PPO: mean of 2 runs"));
+    CHECK(contains(svg, "thin lines: each run; band: from the lowest to the highest"));
+    CHECK(contains(svg, "environment frames (thousands)"));
 }
 
 TEST_CASE("the key names no mean and no spread of which none is drawn") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     learning_run const silent{"GMAC", {100, 200}, {not_a_number, not_a_number}};
     learning_run late{"GMAC", {20'000, 21'000}, {1.0, 2.0}}; // begins where the others have ended
     auto const key = [&](std::vector<learning_run> runs) {
         plot_learning_curve(folder / "x", {"key", std::move(runs)});
-        return test::slurp(folder / "x.svg");
+        return slurp(folder / "x.svg");
     };
     auto const check = [&](std::vector<learning_run> const& runs, std::string const& wanted, bool spread) {
         auto const svg = key(runs);
         INFO(wanted);
-        CHECK(test::contains(svg, wanted));
-        CHECK(test::contains(svg, "mean of") == test::contains(wanted, "mean of"));
-        CHECK(test::contains(svg, "band: from the lowest") == spread);
+        CHECK(contains(svg, wanted));
+        CHECK(contains(svg, "mean of") == contains(wanted, "mean of"));
+        CHECK(contains(svg, "band: from the lowest") == spread);
     };
     auto const one = rising("GMAC", 1.0), other = rising("GMAC", 2.0);
     check({one, other}, "GMAC: mean of 2 runs", true);
@@ -193,11 +199,11 @@ TEST_CASE("the key names no mean and no spread of which none is drawn") {
     late.method = "PPO";
     check({one, late}, "GMAC: mean of the last 100 episodes", false);
     plot_learning_figure(folder / "y", {"figure", {{"a", {one, silent}}, {"b", {one}}}});
-    CHECK_FALSE(test::contains(test::slurp(folder / "y.svg"), "band: from the lowest"));
+    CHECK_FALSE(contains(slurp(folder / "y.svg"), "band: from the lowest"));
 }
 
 TEST_CASE("a figure has a panel for each environment and one key, in which a method keeps its colour") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     learning_figure figure{"three robots", {}};
     for (auto const* const name : {"Hopper", "Ant", "Humanoid"}) {
         learning_curve panel{name, {}};
@@ -208,7 +214,7 @@ TEST_CASE("a figure has a panel for each environment and one key, in which a met
     }
     figure.panels[1].runs = {rising("IQAC", 0.02), rising("PPO", 0.05)};
     plot_learning_figure(folder / "figure", figure);
-    auto const svg = test::slurp(folder / "figure.svg");
+    auto const svg = slurp(folder / "figure.svg");
     for (auto const* const text : {"three robots", "Hopper", "Ant", "Humanoid", "GMAC", "IQAC", "PPO"}) {
         INFO(text);
         CHECK(count_of(svg, std::string(">") + text) == 1); // in the key, not in the panels
@@ -221,7 +227,7 @@ TEST_CASE("a figure has a panel for each environment and one key, in which a met
     figure.panels.push_back(figure.panels[0]);
     plot_learning_figure(folder / "figure", figure);
     CHECK(png_size(folder / "figure.png") == std::pair(880, 842)); // two by two
-    CHECK(test::contains(test::message_of([&] { plot_learning_figure(folder / "x", {"", {}}); }), "no panel"));
+    CHECK(contains(message_of([&] { plot_learning_figure(folder / "x", {"", {}}); }), "no panel"));
 }
 
 TEST_CASE("mean and spread are those of the curves where all are known") {
@@ -252,26 +258,26 @@ TEST_CASE("mean and spread are those of the curves where all are known") {
 }
 
 TEST_CASE("value densities have a panel for each state, with its step and its return") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     value_densities what{"One episode", {}};
     for (std::uint64_t i = 0; i < 4; ++i)
         what.panels.push_back({i * 250, 100.0 + static_cast<double>(i), {{0.5, 90.0, 5.0}, {0.5, 110.0, 8.0}}, {}});
     plot_value_densities(folder / "four", what);
-    auto svg = test::slurp(folder / "four.svg");
+    auto svg = slurp(folder / "four.svg");
     for (auto const* const text : {"step 0", "step 750", "actual 103", "mean 100", "One episode",
                                    "discounted return from the state on (reward units)", "density per reward unit"}) {
         INFO(text);
-        CHECK(test::contains(svg, text));
+        CHECK(contains(svg, text));
     }
     CHECK(count_of(svg, "discounted return from the state on") == 1);
     what.panels.push_back({990, 3.0, {{0.75, 3.0, 0.0}, {0.25, 5.0, 0.0}}, {}}); // point masses only
     what.panels.push_back({991, 2.0, {}, {1.0, 2.0, 2.5, 4.0}});
     what.panels.push_back({992, 2.0, {}, {2.0, 2.0}}); // samples without any spread
     plot_value_densities(folder / "seven", what);
-    svg = test::slurp(folder / "seven.svg");
-    CHECK(test::contains(svg, "mean 3.5"));
-    CHECK(test::contains(svg, "mean 2.375"));
-    CHECK(test::contains(svg, "short strokes: samples, smoothed"));
+    svg = slurp(folder / "seven.svg");
+    CHECK(contains(svg, "mean 3.5"));
+    CHECK(contains(svg, "mean 2.375"));
+    CHECK(contains(svg, "short strokes: samples, smoothed"));
     auto const [width, height] = png_size(folder / "seven.png");
     CHECK(width == 1200);
     CHECK(height > 800);
@@ -315,7 +321,7 @@ TEST_CASE("a narrow density far from zero is drawn, and its axis can be read") {
     CHECK(gnuplot::tick_format(1e6 - 100.0, 1e6 + 100.0) == "%g");
     CHECK(gnuplot::tick_format(1e6 - 10.0, 1e6 + 10.0) == "%.7g"); // ticks 5 apart, as 1000005
     CHECK(gnuplot::tick_format(1e6, std::nextafter(1e6, 2e6)) == "%.17g");
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     for (double const place : {0.0, 1e6, -1e6, 1e300, 1e-300}) {
         value_densities what{"narrow", {}};
         for (double const width : {1e-320, 1e-300, 1e-18, 1e-12, 1e-9, 1e-3, 1e9}) {
@@ -338,36 +344,36 @@ TEST_CASE("a narrow density far from zero is drawn, and its axis can be read") {
     value_densities what{"narrow", {{0, 1e6, {{1.0, 1e6, 1e-9}}, {}}}};
     plot_value_densities(folder / "x", what);
     // The marks of the axis can be told from each other, on both sides of the mean.
-    CHECK(test::contains(test::slurp(folder / "x.svg"), ">999999.99999999"));
-    CHECK(test::contains(test::slurp(folder / "x.svg"), ">1000000.00000000"));
+    CHECK(contains(slurp(folder / "x.svg"), ">999999.99999999"));
+    CHECK(contains(slurp(folder / "x.svg"), ">1000000.00000000"));
 }
 
 TEST_CASE("what cannot be drawn is refused") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const curve = [&](learning_curve const& what) {
-        return test::message_of([&] { plot_learning_curve(folder / "x", what); });
+        return message_of([&] { plot_learning_curve(folder / "x", what); });
     };
-    CHECK(test::contains(curve({"", {}}), "there is no run with a point to draw"));
-    CHECK(test::contains(curve({"", {{"GMAC"}}}), "there is no run with a point to draw"));
-    CHECK(test::contains(curve({"", {{"GMAC", {1, 2}, {1}}}}), "run 1 of GMAC: 2 frames but 1 mean returns"));
-    CHECK(test::contains(curve({"", {{"GMAC", {}, {}, {1}, {}}}}), "1 episode frames but 0 episode returns"));
-    CHECK(test::contains(curve({"", {{"GMAC", {2, 1}, {1, 1}}}}), "the frames must not fall"));
+    CHECK(contains(curve({"", {}}), "there is no run with a point to draw"));
+    CHECK(contains(curve({"", {{"GMAC"}}}), "there is no run with a point to draw"));
+    CHECK(contains(curve({"", {{"GMAC", {1, 2}, {1}}}}), "run 1 of GMAC: 2 frames but 1 mean returns"));
+    CHECK(contains(curve({"", {{"GMAC", {}, {}, {1}, {}}}}), "1 episode frames but 0 episode returns"));
+    CHECK(contains(curve({"", {{"GMAC", {2, 1}, {1, 1}}}}), "the frames must not fall"));
     auto const densities = [&](std::vector<value_panel> panels) {
-        return test::message_of([&] { plot_value_densities(folder / "x", {"", std::move(panels)}); });
+        return message_of([&] { plot_value_densities(folder / "x", {"", std::move(panels)}); });
     };
-    CHECK(test::contains(densities({}), "there is no panel"));
-    CHECK(test::contains(densities({{7, 0.0, {}, {}}}), "the panel of step 7 must have either components or samples"));
-    CHECK(test::contains(densities({{7, 0.0, {{1, 0, 1}}, {1.0}}}), "either components or samples"));
-    CHECK(test::contains(densities({{7, 0.0, {{0.5, 0, 1}}, {}}}), "the weights of step 7 add up to 0.5"));
-    CHECK(test::contains(densities({{7, 0.0, {{1, 0, -1}}, {}}}), "deviation -1"));
-    CHECK(test::contains(densities({{7, 0.0, {{1, not_a_number, 1}}, {}}}), "mean nan"));
-    CHECK(test::contains(densities({{7, 0.0, {}, {not_a_number}}}), "the sample nan"));
-    CHECK(test::contains(densities({{7, not_a_number, {{1, 0, 1}}, {}}}), "the return nan"));
+    CHECK(contains(densities({}), "there is no panel"));
+    CHECK(contains(densities({{7, 0.0, {}, {}}}), "the panel of step 7 must have either components or samples"));
+    CHECK(contains(densities({{7, 0.0, {{1, 0, 1}}, {1.0}}}), "either components or samples"));
+    CHECK(contains(densities({{7, 0.0, {{0.5, 0, 1}}, {}}}), "the weights of step 7 add up to 0.5"));
+    CHECK(contains(densities({{7, 0.0, {{1, 0, -1}}, {}}}), "deviation -1"));
+    CHECK(contains(densities({{7, 0.0, {{1, not_a_number, 1}}, {}}}), "mean nan"));
+    CHECK(contains(densities({{7, 0.0, {}, {not_a_number}}}), "the sample nan"));
+    CHECK(contains(densities({{7, not_a_number, {{1, 0, 1}}, {}}}), "the return nan"));
     CHECK(folder.files() == 0);
 }
 
 TEST_CASE("a curve without a finite mean is still a picture") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     learning_run run{"GMAC", {100, 200}, {not_a_number, not_a_number}};
     plot_learning_curve(folder / "x", {"nothing yet", {run}});
     run.mean_returns[1] = 5.0;
@@ -376,19 +382,19 @@ TEST_CASE("a curve without a finite mean is still a picture") {
 }
 
 TEST_CASE("gnuplot missing or failing is a clear message, and leaves the old picture") {
-    test::scratch_folder const folder;
-    CHECK(test::message_of([] { gnuplot::run("", "gnuplot-of-nowhere"); }) ==
+    scratch_folder const folder;
+    CHECK(message_of([] { gnuplot::run("", "gnuplot-of-nowhere"); }) ==
           "no picture was drawn: the program gnuplot-of-nowhere is not installed (on Debian: apt-get install "
           "gnuplot-nox)");
-    test::spit(folder / "x.png", "old");
+    spit(folder / "x.png", "old");
     gnuplot::picture const broken{"", "plot sin(\n"};
-    auto const message = test::message_of([&] { gnuplot::draw(folder / "x", broken); });
-    CHECK(test::contains(message, "no picture was drawn: gnuplot ended with status 1"));
-    CHECK(test::contains(message, "line")); // where gnuplot stopped
-    CHECK(test::slurp(folder / "x.png") == "old");
+    auto const message = message_of([&] { gnuplot::draw(folder / "x", broken); });
+    CHECK(contains(message, "no picture was drawn: gnuplot ended with status 1"));
+    CHECK(contains(message, "line")); // where gnuplot stopped
+    CHECK(slurp(folder / "x.png") == "old");
     CHECK(folder.files() == 1);
     gnuplot::picture const good{"", "plot x\n"};
-    CHECK(test::message_of([&] { gnuplot::draw(folder / "none/x", good); }) ==
+    CHECK(message_of([&] { gnuplot::draw(folder / "none/x", good); }) ==
           "cannot write " + (folder / "none/x.png.partial").string() + ": No such file or directory");
     gnuplot::draw(folder / "x", good);
     CHECK(png_size(folder / "x.png") == std::pair(1200, 720));
@@ -397,8 +403,8 @@ TEST_CASE("gnuplot missing or failing is a clear message, and leaves the old pic
     for (int i = 0; i < 20'000; ++i)
         chatty += "print 'a line that would fill a pipe'\n";
     CHECK(gnuplot::run(chatty).empty());
-    CHECK(test::message_of([&] {
+    CHECK(message_of([&] {
               gnuplot::draw(folder / "x", {"", ""});
           }) == "no picture was drawn: gnuplot was given nothing to draw");
-    CHECK(test::contains(test::message_of([&] { gnuplot::run(chatty + "exit status 3\n"); }), "status 3"));
+    CHECK(contains(message_of([&] { gnuplot::run(chatty + "exit status 3\n"); }), "status 3"));
 }

@@ -2,6 +2,7 @@
 #include "output/progress_line.hpp"
 
 #include "support/catch.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <poll.h>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <string>
 
+using gmac::testing::contains;
 using namespace gmac::examples::train;
 
 namespace {
@@ -103,7 +105,7 @@ TEST_CASE("a progress line says all if there is room, and the most important thi
     CHECK(format_progress(start, 10, 0, 200) ==
           "100%  [====================]  1.50k of 1.00k frames  10 frames/s  return -  0:00 left");
     start.total_frames = 0;
-    CHECK(test::contains(format_progress(start, 10, 0, 200), "  0%"));
+    CHECK(contains(format_progress(start, 10, 0, 200), "  0%"));
 }
 
 TEST_CASE("text from elsewhere cannot move the cursor or break a character") {
@@ -111,8 +113,8 @@ TEST_CASE("text from elsewhere cannot move the cursor or break a character") {
     state.status = "h\x1b[2J\r\nüpfend";
     state.losses = {{"a\tb", 1.0}};
     auto const line = format_progress(state, 1.0, 1.0, 300);
-    CHECK(test::contains(line, "h [2J  üpfend"));
-    CHECK(test::contains(line, "a b 1"));
+    CHECK(contains(line, "h [2J  üpfend"));
+    CHECK(contains(line, "a b 1"));
     state.losses.clear();
     CHECK(detail::columns_of("üpfend") == 6);
     CHECK(detail::cut("üpfend", 1) == "ü");
@@ -143,12 +145,12 @@ TEST_CASE("where no terminal is, whole lines come every few seconds") {
         begin = end + 1;
     }
     REQUIRE(lines.size() == 5);
-    CHECK(test::contains(lines[0], "1.00k of 2.00M frames  1.00k frames/s"));
-    CHECK(test::contains(lines[1], "6.00k of 2.00M frames"));
+    CHECK(contains(lines[0], "1.00k of 2.00M frames  1.00k frames/s"));
+    CHECK(contains(lines[1], "6.00k of 2.00M frames"));
     CHECK(lines[2] == "checkpoint written");
-    CHECK(test::contains(lines[3], "11.0k of 2.00M frames"));
-    CHECK(test::contains(lines[4], "12.0k of 2.00M frames  1.00k frames/s"));
-    CHECK(test::contains(lines[4], "33:08 left")); // 1,988,000 frames at 1000 a second
+    CHECK(contains(lines[3], "11.0k of 2.00M frames"));
+    CHECK(contains(lines[4], "12.0k of 2.00M frames  1.00k frames/s"));
+    CHECK(contains(lines[4], "33:08 left")); // 1,988,000 frames at 1000 a second
 }
 
 TEST_CASE("on a terminal the line is drawn over and over") {

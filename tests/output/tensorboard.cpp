@@ -4,6 +4,7 @@
 
 #include "event_files.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <cmath>
@@ -11,11 +12,20 @@
 #include <string>
 #include <vector>
 
+using gmac::testing::by_preemption;
+using gmac::testing::by_session_starts;
+using gmac::testing::contains;
+using gmac::testing::events_of;
+using gmac::testing::masked;
+using gmac::testing::message_of;
+using gmac::testing::scratch_folder;
+using gmac::testing::slurp;
+using gmac::testing::spit;
 using namespace gmac::examples::train;
-using test::fields_of;
-using test::number_at;
-using test::only;
-using test::records_of;
+using gmac::testing::fields_of;
+using gmac::testing::number_at;
+using gmac::testing::only;
+using gmac::testing::records_of;
 
 namespace {
 
@@ -35,7 +45,7 @@ TEST_CASE("a record has the bytes of the TFRecord format") {
     auto const record = tensorboard::record(event);
     CHECK(record.substr(0, 12) == bytes({0x18, 0, 0, 0, 0, 0, 0, 0, 0xa3, 0x7f, 0x4b, 0x22}));
     CHECK(record.substr(12, 24) == event);
-    CHECK(number_at<std::uint32_t>(record, 36) == test::masked(event));
+    CHECK(number_at<std::uint32_t>(record, 36) == masked(event));
     CHECK(record.size() == 40);
     CHECK(tensorboard::masked_checksum("123456789") == ((0xe3069283u >> 15) | (0xe3069283u << 17)) + 0xa282ead8u);
 }
@@ -53,15 +63,15 @@ TEST_CASE("a scalar event has the bytes of the protobuf definition") {
 }
 
 TEST_CASE("a decoder reads back what the writer wrote") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     std::vector<std::pair<std::string, double>> const first{{"return/mean", 21.25}, {"loss/value", 1e-3}};
     std::vector<std::pair<std::string, double>> const second{{"return/mean", std::nan("")}};
-    tensorboard_writer writer(folder.path(), {}, 1700000000.25);
+    tensorboard_writer writer(folder.path, {}, 1700000000.25);
     writer.append(512, first, 1700000001.0);
     writer.append(std::int64_t(1) << 40, second, 1700000002.0);
     CHECK(writer.path().filename().string().starts_with("events.out.tfevents.1700000000."));
 
-    auto const records = records_of(test::slurp(writer.path()));
+    auto const records = records_of(slurp(writer.path()));
     REQUIRE(records.size() == 4);
     CHECK(only(fields_of(records[0]), 3) == "brain.Event:2");
     CHECK(number_at<double>(only(fields_of(records[0]), 1), 0) == 1700000000.25);
@@ -98,8 +108,8 @@ std::vector<std::int64_t> steps_between(std::int64_t first, std::int64_t last) {
 }
 
 void check_each_step_once(std::filesystem::path const& folder, std::int64_t last) {
-    auto const events = test::events_of(folder);
-    for (auto const& shown : {test::by_session_starts(events), test::by_preemption(events)}) {
+    auto const events = events_of(folder);
+    for (auto const& shown : {by_session_starts(events), by_preemption(events)}) {
         CHECK(shown.size() == 2);
         CHECK(shown.at("update/loss") == steps_between(1, last));
         CHECK(shown.at("episodes/return") == steps_between(4, last));
@@ -113,40 +123,40 @@ TEST_CASE("a run that crashed and was resumed shows each step once, rising, in b
     // Within one second, some seconds later, and after the clock was put back.
     for (double const later : {0.0, 7.5, -3600.0}) {
         CAPTURE(later);
-        test::scratch_folder const folder;
+        scratch_folder const folder;
         {
-            tensorboard_writer writer(folder.path(), {}, time);
+            tensorboard_writer writer(folder.path, {}, time);
             write_steps(writer, 1, 10);
             std::ofstream(writer.path(), std::ios::app) << tensorboard::record("cut off by a kill").substr(0, 20);
         }
-        check_each_step_once(folder.path(), 10);
+        check_each_step_once(folder.path, 10);
         for (std::int64_t const killed_after : {8, 5, 12}) { // of the checkpoint after step 5
-            tensorboard_writer writer(folder.path(), 6, time + later);
+            tensorboard_writer writer(folder.path, 6, time + later);
             write_steps(writer, 6, killed_after);
         }
-        check_each_step_once(folder.path(), 12);
+        check_each_step_once(folder.path, 12);
         CHECK(folder.files() == 4);
     }
 }
 
 TEST_CASE("a run that was begun without a mark of its start shows each step once, too") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     {
-        tensorboard_writer writer(folder.path(), {}, 1700000000.0);
+        tensorboard_writer writer(folder.path, {}, 1700000000.0);
         write_steps(writer, 1, 10);
-        std::string file = test::slurp(writer.path());
+        std::string file = slurp(writer.path());
         auto const mark = tensorboard::record(tensorboard::start_event(1700000000.0, 0));
-        REQUIRE(test::contains(file, mark));
-        test::spit(writer.path(), file.erase(file.find(mark), mark.size()));
+        REQUIRE(contains(file, mark));
+        spit(writer.path(), file.erase(file.find(mark), mark.size()));
     }
-    tensorboard_writer writer(folder.path(), 6, 1700000000.0);
+    tensorboard_writer writer(folder.path, 6, 1700000000.0);
     write_steps(writer, 6, 9);
-    check_each_step_once(folder.path(), 9);
+    check_each_step_once(folder.path, 9);
 }
 
 TEST_CASE("an event file that cannot be made is a clear error") {
-    test::scratch_folder const folder;
-    auto const message = test::message_of([&] { tensorboard_writer(folder / "none"); });
-    CHECK(test::contains(message, "cannot create " + (folder / "none").string()));
-    CHECK(test::contains(message, "No such file or directory"));
+    scratch_folder const folder;
+    auto const message = message_of([&] { tensorboard_writer(folder / "none"); });
+    CHECK(contains(message, "cannot create " + (folder / "none").string()));
+    CHECK(contains(message, "No such file or directory"));
 }

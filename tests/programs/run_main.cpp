@@ -74,11 +74,11 @@ TEST_CASE("a message is short, whatever was given", "[programs]") {
 }
 
 TEST_CASE("closed standard streams do not end up in files", "[programs]") {
-    test::scratch_folder const folder;
+    gmac::testing::scratch_folder const folder;
     auto const file = folder / "mine";
     for (std::string const closed : {"<&- >&- 2>&-", ">&- 2>&-", "<&- >&-", "2>&-", "<&-"}) {
         INFO(closed);
         CHECK(sample(fmt::format("file '{}'", file.string()), closed).status == 0);
-        CHECK(test::slurp(file) == "mine");
+        CHECK(gmac::testing::slurp(file) == "mine");
     }
 }

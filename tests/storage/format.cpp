@@ -2,6 +2,7 @@
 // What is written: against the format's specification, by hand and by a reader that shares no code with the library.
 #include "samples.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,16 @@
 #include <cstring>
 #include <map>
 #include <string>
+
+using gmac::testing::contains;
+using gmac::testing::crc32c_by_bits;
+using gmac::testing::file_of;
+using gmac::testing::message_of;
+using gmac::testing::other_state;
+using gmac::testing::sample_state;
+using gmac::testing::scratch_folder;
+using gmac::testing::slurp;
+using gmac::testing::with_checksum;
 
 namespace {
 
@@ -68,14 +79,14 @@ T value_in(std::string const& bytes, std::size_t index = 0) {
 } // namespace
 
 TEST_CASE("a checkpoint is a safetensors file that another reader understands") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "checkpoint.safetensors";
-    test::sample_state state;
+    sample_state state;
     std::string const text = "{\"seed\": 3, \"name\": \"Zürich \\u00e4 \\\"quoted\\\"\"}";
     gmac::save_checkpoint(path, {{"config", text}, {"aim", ""}}, state.visit());
 
     nlohmann::json metadata;
-    auto const tensors = read_safetensors(test::slurp(path), metadata);
+    auto const tensors = read_safetensors(slurp(path), metadata);
     CHECK(metadata.at("format") == "gmac");
     CHECK(metadata.at("format_version") == "1");
     CHECK(metadata.at("library_version").get<std::string>().find('.') != std::string::npos);
@@ -105,7 +116,7 @@ TEST_CASE("a checkpoint is a safetensors file that another reader understands") 
 }
 
 TEST_CASE("the bytes of a small checkpoint are those written by hand") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "small.safetensors";
     std::uint8_t byte = 65;
     std::int32_t number = 513;
@@ -119,8 +130,8 @@ TEST_CASE("the bytes of a small checkpoint are those written by hand") {
                          R"("},"number":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},)"
                          R"("byte":{"dtype":"U8","shape":[1],"data_offsets":[4,5]}})";
     header.append((8 - header.size() % 8) % 8, ' ');
-    auto const expected = test::with_checksum(test::file_of(header, std::string("\x01\x02\0\0A", 5)));
-    CHECK(test::slurp(path) == expected);
+    auto const expected = with_checksum(file_of(header, std::string("\x01\x02\0\0A", 5)));
+    CHECK(slurp(path) == expected);
 }
 
 TEST_CASE("crc32c has the published check value and does not mind how the bytes are cut") {
@@ -128,21 +139,21 @@ TEST_CASE("crc32c has the published check value and does not mind how the bytes 
     auto const bytes = std::as_bytes(std::span(digits));
     CHECK(gmac::crc32c().add(bytes).value() == 0xe3069283u);
     CHECK(gmac::crc32c().add(bytes.first(4)).add({}).add(bytes.subspan(4)).value() == 0xe3069283u);
-    CHECK(test::crc32c_by_bits(digits) == 0xe3069283u);
+    CHECK(crc32c_by_bits(digits) == 0xe3069283u);
     std::string const zeros(32, '\0'); // RFC 3720, B.4
     CHECK(gmac::crc32c().add(std::as_bytes(std::span(zeros))).value() == 0x8a9136aau);
 }
 
 TEST_CASE("what is loaded is what was saved, bit for bit, and the strings come back") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "checkpoint.safetensors";
-    test::sample_state saved;
+    sample_state saved;
     saved.random.seek(1234567);
     std::memset(&saved.weights[0], 0xff, sizeof(float)); // a NaN with a payload
     gmac::checkpoint_metadata const strings{{"config", "x"}, {"a", "b"}};
     gmac::save_checkpoint(path, strings, saved.visit());
 
-    test::sample_state loaded = test::other_state();
+    sample_state loaded = other_state();
     CHECK_FALSE(loaded.snapshot() == saved.snapshot());
     CHECK(gmac::load_checkpoint(path, loaded.visit()) == strings);
     CHECK(loaded.snapshot() == saved.snapshot());
@@ -157,12 +168,12 @@ TEST_CASE("what is loaded is what was saved, bit for bit, and the strings come b
     loaded = saved;
     gmac::save_checkpoint(again, strings, loaded.visit());
     gmac::save_checkpoint(path, strings, saved.visit());
-    CHECK(test::slurp(again) == test::slurp(path));
+    CHECK(slurp(again) == slurp(path));
     CHECK(folder.files() == 2);
 }
 
 TEST_CASE("an empty state makes a checkpoint too") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "empty.safetensors";
     auto const nothing = [](gmac::archive&) {};
     gmac::save_checkpoint(path, {}, nothing);
@@ -170,27 +181,26 @@ TEST_CASE("an empty state makes a checkpoint too") {
 }
 
 TEST_CASE("what the format cannot hold is refused before anything is written") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "checkpoint.safetensors";
     float value = 1.0f;
     auto const named = [&](std::string const& name) {
-        return test::message_of(
-            [&] { gmac::save_checkpoint(path, {}, [&](gmac::archive& state) { state(name, value); }); });
+        return message_of([&] { gmac::save_checkpoint(path, {}, [&](gmac::archive& state) { state(name, value); }); });
     };
-    CHECK(test::contains(named("__metadata__"), "no tensor may have the name __metadata__"));
-    CHECK(test::contains(named("bad \xff name"), "is not UTF-8"));
-    auto const twice = test::message_of([&] {
+    CHECK(contains(named("__metadata__"), "no tensor may have the name __metadata__"));
+    CHECK(contains(named("bad \xff name"), "is not UTF-8"));
+    auto const twice = message_of([&] {
         gmac::save_checkpoint(path, {}, [&](gmac::archive& state) {
             state("weights", value);
             state("weights", value);
         });
     });
-    CHECK(test::contains(twice, "two tensors of the name weights"));
+    CHECK(contains(twice, "two tensors of the name weights"));
     auto const with_strings = [&](gmac::checkpoint_metadata const& strings) {
-        return test::message_of([&] { gmac::save_checkpoint(path, strings, [](gmac::archive&) {}); });
+        return message_of([&] { gmac::save_checkpoint(path, strings, [](gmac::archive&) {}); });
     };
-    CHECK(test::contains(with_strings({{"config", "\xc3"}}), "is not UTF-8"));
+    CHECK(contains(with_strings({{"config", "\xc3"}}), "is not UTF-8"));
     for (auto const* const key : {"crc32c", "format", "format_version", "library_version"})
-        CHECK(test::contains(with_strings({{key, "x"}}), std::string("the metadata key ") + key));
+        CHECK(contains(with_strings({{key, "x"}}), std::string("the metadata key ") + key));
     CHECK(folder.files() == 0);
 }

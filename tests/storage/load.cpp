@@ -2,10 +2,17 @@
 // A state is loaded wholly or not at all.
 #include "samples.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <string>
 #include <vector>
+
+using gmac::testing::contains;
+using gmac::testing::message_of;
+using gmac::testing::other_state;
+using gmac::testing::sample_state;
+using gmac::testing::scratch_folder;
 
 namespace {
 
@@ -38,7 +45,7 @@ struct picky_state {
 };
 
 struct loading {
-    test::scratch_folder folder;
+    scratch_folder folder;
     std::filesystem::path path = folder / "checkpoint.safetensors";
 
     explicit loading(picky_state saved) {
@@ -49,7 +56,7 @@ struct loading {
     /// The refusal; the state must be what it was.
     std::string refusal(picky_state state, gmac::unasked rest = gmac::unasked::refuse) const {
         auto const before = gmac::snapshot::of(state.visit());
-        auto message = test::message_of([&] { gmac::load_checkpoint(path, state.visit(), rest); });
+        auto message = message_of([&] { gmac::load_checkpoint(path, state.visit(), rest); });
         CHECK(gmac::snapshot::of(state.visit()) == before);
         return message;
     }
@@ -61,21 +68,21 @@ TEST_CASE("a mismatch is named with both shapes, and nothing is loaded") {
     loading const file{picky_state{}};
     picky_state state;
     state.second.resize(8, 1.0);
-    CHECK(test::contains(file.refusal(state), "second is F64 [2, 3] but must be F64 [2, 4]"));
-    CHECK(test::contains(file.refusal(state), file.path.string()));
+    CHECK(contains(file.refusal(state), "second is F64 [2, 3] but must be F64 [2, 4]"));
+    CHECK(contains(file.refusal(state), file.path.string()));
     state = {};
     state.rows = 3;
-    CHECK(test::contains(file.refusal(state), "second is F64 [2, 3] but must be F64 [3, 2]"));
+    CHECK(contains(file.refusal(state), "second is F64 [2, 3] but must be F64 [3, 2]"));
     state = {};
     state.second_as_float = true;
-    CHECK(test::contains(file.refusal(state), "second is F64 [2, 3] but must be F32 [2, 3]"));
+    CHECK(contains(file.refusal(state), "second is F64 [2, 3] but must be F32 [2, 3]"));
     state = {};
     state.third_name = "fourth";
-    CHECK(test::contains(file.refusal(state), "missing: fourth; wanted by nothing: third"));
+    CHECK(contains(file.refusal(state), "missing: fourth; wanted by nothing: third"));
     state.second.resize(4);
-    CHECK(test::contains(file.refusal(state),
-                         "second is F64 [2, 3] but must be F64 [2, 2]; missing: fourth; wanted by "
-                         "nothing: third"));
+    CHECK(contains(file.refusal(state),
+                   "second is F64 [2, 3] but must be F64 [2, 2]; missing: fourth; wanted by "
+                   "nothing: third"));
 }
 
 TEST_CASE("bytes may change their number, arrays may not") {
@@ -101,14 +108,14 @@ TEST_CASE("part of a checkpoint can be loaded if that is asked for") {
     loading const file{picky_state{}};
     std::vector<float> first(4);
     auto const only_first = [&](gmac::archive& state) { state("first", std::span(first)); };
-    auto const message = test::message_of([&] { gmac::load_checkpoint(file.path, only_first); });
-    CHECK(test::contains(message, "wanted by nothing: second, third, world"));
+    auto const message = message_of([&] { gmac::load_checkpoint(file.path, only_first); });
+    CHECK(contains(message, "wanted by nothing: second, third, world"));
     CHECK(first == std::vector<float>(4));
     gmac::load_checkpoint(file.path, only_first, gmac::unasked::ignore);
     CHECK(first == std::vector<float>(4, 5.0f));
     picky_state state;
     state.third_name = "fourth";
-    CHECK(test::contains(file.refusal(state, gmac::unasked::ignore), "missing: fourth"));
+    CHECK(contains(file.refusal(state, gmac::unasked::ignore), "missing: fourth"));
 }
 
 TEST_CASE("many mismatches are counted, not listed") {
@@ -120,22 +127,22 @@ TEST_CASE("many mismatches are counted, not listed") {
         };
     };
     auto const stored = gmac::snapshot::of(visit("a"));
-    auto const message = test::message_of([&] { stored.restore(visit("a")); });
+    auto const message = message_of([&] { stored.restore(visit("a")); });
     CHECK(message.empty());
     auto const wanted = gmac::snapshot::of(visit("b"));
-    CHECK(test::contains(test::message_of([&] { stored.require_fits(wanted, gmac::unasked::refuse, "here"); }),
-                         "missing: b0, b1, b2, b3, b4 and 15 more; wanted by nothing: a0, "));
+    CHECK(contains(message_of([&] { stored.require_fits(wanted, gmac::unasked::refuse, "here"); }),
+                   "missing: b0, b1, b2, b3, b4 and 15 more; wanted by nothing: a0, "));
 }
 
 TEST_CASE("a snapshot restores a state and tells what does not fit") {
-    test::sample_state state;
+    sample_state state;
     auto const taken = state.snapshot();
     CHECK(taken.bytes() == 6 * 4 + 2 * 8 + 4 + 8 + 8 + 1 + 3 + 3 * 8);
-    auto other = test::other_state();
+    auto other = other_state();
     taken.restore(other.visit());
     CHECK(other.snapshot() == taken);
     float wrong = 0.0f;
-    auto const restore = [&](auto&& visit) { return test::message_of([&] { taken.restore(visit); }); };
+    auto const restore = [&](auto&& visit) { return message_of([&] { taken.restore(visit); }); };
     CHECK(restore([&](gmac::archive& archive) { archive("large", wrong); }) ==
           "snapshot: large is I64 [1], but the state wants F32 [1]");
     CHECK(restore([&](gmac::archive& archive) { archive("huge", wrong); }) ==

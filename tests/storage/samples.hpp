@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace test {
+namespace gmac::testing {
 
 /// A state with every element type, a matrix, an empty array, bytes of any number and a random stream.
 struct sample_state {
@@ -85,4 +85,4 @@ inline gmac::checkpoint parse(std::string_view file) {
     return gmac::parse_checkpoint(std::as_bytes(std::span(file)), "checkpoint test");
 }
 
-} // namespace test
+} // namespace gmac::testing

@@ -2,6 +2,7 @@
 // Writing that fails leaves the old checkpoint and no litter; writing that is killed leaves one that loads.
 #include "samples.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
 #include <sched.h>
@@ -19,6 +20,12 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+using gmac::testing::contains;
+using gmac::testing::message_of;
+using gmac::testing::scratch_folder;
+using gmac::testing::slurp;
+using gmac::testing::spit;
 
 namespace {
 
@@ -41,7 +48,7 @@ bool in_child(std::function<bool()> const& action) {
 }
 
 std::string save(std::filesystem::path const& path, std::vector<double>& numbers) {
-    return test::message_of([&] {
+    return message_of([&] {
         gmac::save_checkpoint(path, {}, [&](gmac::archive& state) { state("numbers", std::span<double>(numbers)); });
     });
 }
@@ -49,11 +56,11 @@ std::string save(std::filesystem::path const& path, std::vector<double>& numbers
 } // namespace
 
 TEST_CASE("a file that may not grow is a clear error, and the old checkpoint stays") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "checkpoint.safetensors";
     std::vector<double> numbers(10, 1.0);
     REQUIRE(save(path, numbers).empty());
-    auto const old = test::slurp(path);
+    auto const old = slurp(path);
     CHECK(in_child([&] {
         ::signal(SIGXFSZ, SIG_IGN);
         rlimit const limit{100'000, 100'000};
@@ -61,10 +68,10 @@ TEST_CASE("a file that may not grow is a clear error, and the old checkpoint sta
         if (::setrlimit(RLIMIT_FSIZE, &limit) != 0)
             return false;
         auto const message = save(path, many);
-        return test::contains(message, "cannot write " + path.string() + ": write of ") &&
-               test::contains(message, "File too large") && test::contains(message, "left as it was");
+        return contains(message, "cannot write " + path.string() + ": write of ") &&
+               contains(message, "File too large") && contains(message, "left as it was");
     }));
-    CHECK(test::slurp(path) == old);
+    CHECK(slurp(path) == old);
     CHECK(folder.files() == 1);
 }
 
@@ -76,47 +83,46 @@ TEST_CASE("a full disk is a clear error, and the old checkpoint stays") {
     std::string const text = "text";
     CHECK(gmac::detail::write_all(full.get(), std::as_bytes(std::span(text))) == ENOSPC);
 
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const try_it = [&] {
         auto const path = folder / "checkpoint.safetensors";
         std::vector<double> numbers(1000, 1.0);
         std::vector<double> many(100'000, 2.0);
         if (!save(path, numbers).empty())
             return false;
-        auto const old = test::slurp(path);
+        auto const old = slurp(path);
         auto const message = save(path, many);
-        bool const good = test::contains(message, path.string()) &&
-                          test::contains(message, "No space left on device") && test::slurp(path) == old &&
-                          folder.files() == 1;
+        bool const good = contains(message, path.string()) && contains(message, "No space left on device") &&
+                          slurp(path) == old && folder.files() == 1;
         return good && save(path, numbers).empty();
     };
     CHECK(in_child([&] {
         bool const own = ::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
         bool const mounted = own && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                             ::mount("none", folder.path().c_str(), "tmpfs", 0, "size=256k") == 0;
+                             ::mount("none", folder.path.c_str(), "tmpfs", 0, "size=256k") == 0;
         return !mounted || try_it();
     }));
 }
 
 TEST_CASE("a folder that cannot be written is a clear error") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     std::vector<double> numbers(10);
     auto const missing = save(folder / "none" / "x", numbers);
-    CHECK(test::contains(missing, (folder / "none" / "x").string()));
-    CHECK(test::contains(missing, "No such file or directory"));
-    test::spit(folder / "file", "");
-    CHECK(test::contains(save(folder / "file" / "x", numbers), "Not a directory"));
+    CHECK(contains(missing, (folder / "none" / "x").string()));
+    CHECK(contains(missing, "No such file or directory"));
+    spit(folder / "file", "");
+    CHECK(contains(save(folder / "file" / "x", numbers), "Not a directory"));
     std::filesystem::create_directory(folder / "folder");
-    CHECK(test::contains(save(folder / "folder", numbers), "rename of "));
-    CHECK(test::contains(save(folder / "folder", numbers), "Is a directory"));
+    CHECK(contains(save(folder / "folder", numbers), "rename of "));
+    CHECK(contains(save(folder / "folder", numbers), "Is a directory"));
     CHECK(folder.files() == 2);
 
     std::filesystem::create_directory(folder / "locked");
     ::chmod((folder / "locked").c_str(), 0555);
     CHECK(in_child([&] { // root may write everywhere, so the child becomes nobody
-        if (::geteuid() == 0 && (::chmod(folder.path().c_str(), 0755) != 0 || ::setuid(65534) != 0))
+        if (::geteuid() == 0 && (::chmod(folder.path.c_str(), 0755) != 0 || ::setuid(65534) != 0))
             return false;
-        return test::contains(save(folder / "locked" / "x", numbers), "Permission denied");
+        return contains(save(folder / "locked" / "x", numbers), "Permission denied");
     }));
 }
 
@@ -129,17 +135,17 @@ TEST_CASE("what is no regular file is written into, and stays what it is") {
     CHECK(S_ISCHR(after.st_mode));
     CHECK(after.st_ino == before.st_ino);
     CHECK_FALSE(std::filesystem::exists("/dev/null.partial"));
-    CHECK(test::message_of([] { gmac::replace_file("/dev/full", "text"); }) ==
+    CHECK(message_of([] { gmac::replace_file("/dev/full", "text"); }) ==
           "cannot write /dev/full: No space left on device");
 
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const pipe = folder / "pipe";
     auto const link = folder / "link";
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
     std::filesystem::create_symlink("pipe", link);
     for (auto const& path : {pipe, link}) {
         std::string read;
-        std::thread reader([&] { read = test::slurp(pipe); });
+        std::thread reader([&] { read = slurp(pipe); });
         std::string const text(300'000, 'x'); // more than a pipe holds
         gmac::replace_file(path, text);
         reader.join();
@@ -151,7 +157,7 @@ TEST_CASE("what is no regular file is written into, and stays what it is") {
 }
 
 TEST_CASE("a descriptor is written into where it is, after what was printed before") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "output";
     for (std::string const name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
         CHECK(in_child([&] {
@@ -162,13 +168,13 @@ TEST_CASE("a descriptor is written into where it is, after what was printed befo
             std::printf("after");
             return std::fflush(stdout) == 0;
         }));
-        CHECK(test::slurp(path) == "before, between, after");
+        CHECK(slurp(path) == "before, between, after");
     }
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("symbolic links stay, and the file at their end is replaced") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     std::vector<double> numbers(10, 3.0);
     std::filesystem::create_directories(folder / "far/away");
     std::filesystem::create_directory(folder / "near");
@@ -182,73 +188,73 @@ TEST_CASE("symbolic links stay, and the file at their end is replaced") {
         CHECK(gmac::read_checkpoint(folder / "far/first").state.bytes() == numbers.size() * sizeof(double));
         numbers.assign(20, 4.0);
     }
-    auto const old = test::slurp(folder / "far/away/file");
+    auto const old = slurp(folder / "far/away/file");
     gmac::detail::partial_file const other(folder / "far/away/file");
-    CHECK(test::contains(save(folder / "far/first", numbers), "another writer is at it now")); // one file, one lock
-    CHECK(test::slurp(folder / "far/away/file") == old);
+    CHECK(contains(save(folder / "far/first", numbers), "another writer is at it now")); // one file, one lock
+    CHECK(slurp(folder / "far/away/file") == old);
 
     std::filesystem::create_symlink("loop", folder / "loop");
     CHECK(save(folder / "loop", numbers) ==
           "cannot write " + (folder / "loop").string() + ": Too many levels of symbolic links");
     std::filesystem::create_symlink("none/file", folder / "lost");
-    CHECK(test::contains(save(folder / "lost", numbers), (folder / "none/file").string()));
+    CHECK(contains(save(folder / "lost", numbers), (folder / "none/file").string()));
     CHECK(std::filesystem::is_symlink(folder / "lost"));
 }
 
 TEST_CASE("a pipe in the place of the partial file is not waited for") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     std::vector<double> numbers(10);
     auto const pipe = folder / "x.partial";
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-    CHECK(test::contains(save(folder / "x", numbers), pipe.string() + ": it is not a regular file"));
+    CHECK(contains(save(folder / "x", numbers), pipe.string() + ": it is not a regular file"));
     gmac::detail::descriptor const reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     REQUIRE(reader.open());
-    CHECK(test::contains(save(folder / "x", numbers), pipe.string() + ": it is not a regular file"));
+    CHECK(contains(save(folder / "x", numbers), pipe.string() + ": it is not a regular file"));
     CHECK(std::filesystem::is_fifo(pipe));
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("a link in the place of the partial file is not followed") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     std::vector<double> numbers(10);
-    test::spit(folder / "victim", "precious");
+    spit(folder / "victim", "precious");
     std::filesystem::create_symlink(folder / "victim", folder / "x.partial");
-    CHECK(test::contains(save(folder / "x", numbers), "Too many levels of symbolic links"));
-    CHECK(test::slurp(folder / "victim") == "precious");
+    CHECK(contains(save(folder / "x", numbers), "Too many levels of symbolic links"));
+    CHECK(slurp(folder / "victim") == "precious");
 }
 
 TEST_CASE("what a killed writer left is taken over, what a living one holds is not") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "checkpoint.safetensors";
     std::vector<double> numbers(10, 3.0);
-    test::spit(folder / "checkpoint.safetensors.partial", std::string(5000, 'x'));
+    spit(folder / "checkpoint.safetensors.partial", std::string(5000, 'x'));
     CHECK(save(path, numbers).empty());
     CHECK(folder.files() == 1);
     CHECK(gmac::read_checkpoint(path).state.bytes() == 80); // nothing of the longer leftover is in it
-    auto const old = test::slurp(path);
+    auto const old = slurp(path);
 
     {
         gmac::detail::partial_file other(path);
-        CHECK(test::contains(save(path, numbers), "another writer is at it now"));
+        CHECK(contains(save(path, numbers), "another writer is at it now"));
     }
-    CHECK(test::slurp(path) == old);
+    CHECK(slurp(path) == old);
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("an open file is told from another one that took its name") {
-    test::scratch_folder const folder;
-    test::spit(folder / "a", "");
+    scratch_folder const folder;
+    spit(folder / "a", "");
     gmac::detail::descriptor const file(::open((folder / "a").c_str(), O_RDONLY | O_CLOEXEC));
     CHECK(gmac::detail::is_at(file.get(), folder / "a"));
     std::filesystem::rename(folder / "a", folder / "b");
     CHECK_FALSE(gmac::detail::is_at(file.get(), folder / "a"));
     CHECK(gmac::detail::is_at(file.get(), folder / "b"));
-    test::spit(folder / "a", "");
+    spit(folder / "a", "");
     CHECK_FALSE(gmac::detail::is_at(file.get(), folder / "a"));
 }
 
 TEST_CASE("threads that write one checkpoint at the same time leave a whole one") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "checkpoint.safetensors";
     std::vector<int> written(3);
     {
@@ -260,7 +266,7 @@ TEST_CASE("threads that write one checkpoint at the same time leave a whole one"
                     auto const message = save(path, numbers);
                     if (message.empty())
                         ++written[i];
-                    else if (!test::contains(message, "another writer") && !test::contains(message, "keep replacing"))
+                    else if (!contains(message, "another writer") && !contains(message, "keep replacing"))
                         written[i] = -1000;
                 }
             });
@@ -274,7 +280,7 @@ TEST_CASE("threads that write one checkpoint at the same time leave a whole one"
 }
 
 TEST_CASE("a run that is killed at any moment leaves its last checkpoint loadable") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     auto const path = folder / "checkpoint.safetensors";
     gmac::random_stream random(1, 2);
     std::uint64_t last = 0;

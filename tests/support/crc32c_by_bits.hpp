@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace test {
+namespace gmac::testing {
 
 /// CRC-32C bit by bit, as its definition says.
 inline std::uint32_t crc32c_by_bits(std::string_view bytes) {
@@ -17,4 +17,4 @@ inline std::uint32_t crc32c_by_bits(std::string_view bytes) {
     return ~crc;
 }
 
-} // namespace test
+} // namespace gmac::testing

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <type_traits>
 
-namespace gmac::test {
+namespace gmac::testing {
 
 /// A number and its derivatives in N directions: forward-mode automatic differentiation, the judge of every analytic
 /// gradient. Kernels take it as a lane type. Comparisons look at the value only.
@@ -101,4 +101,4 @@ private:
     }
 };
 
-} // namespace gmac::test
+} // namespace gmac::testing

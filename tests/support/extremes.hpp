@@ -14,7 +14,7 @@
 
 /// Formulas at the ends of the number line, where the exact result is a number that T has. The judge is long double, whose
 /// exponents reach 32 times as far as those of double.
-namespace gmac::test {
+namespace gmac::testing {
 
 template <class T>
 inline constexpr T quiet_nan = std::numeric_limits<T>::quiet_NaN();
@@ -73,4 +73,4 @@ private:
     std::size_t failures_ = 0;
 };
 
-} // namespace gmac::test
+} // namespace gmac::testing

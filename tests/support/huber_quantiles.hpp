@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/numbers.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
+
+namespace gmac::testing {
 
 /// The zero of the Huber loss's slope, by bisection: nothing of the library's own solver.
 [[nodiscard]] inline double huber_quantile_by_bisection(std::span<double const> samples, double fraction,
@@ -24,14 +28,12 @@
     return 0.5 * (low + high);
 }
 
-[[nodiscard]] inline double midpoint(std::size_t i, std::size_t count) {
-    return (static_cast<double>(i) + 0.5) / static_cast<double>(count);
-}
-
 [[nodiscard]] inline std::vector<double> huber_quantiles_by_bisection(std::span<double const> samples,
                                                                       std::size_t count, double kappa) {
     std::vector<double> quantiles;
-    for (std::size_t i = 0; i < count; ++i)
-        quantiles.push_back(huber_quantile_by_bisection(samples, midpoint(i, count), kappa));
+    for (double const fraction : midpoints(count))
+        quantiles.push_back(huber_quantile_by_bisection(samples, fraction, kappa));
     return quantiles;
 }
+
+} // namespace gmac::testing

@@ -9,7 +9,7 @@
 #include <vector>
 
 /// Numerical integration, the judge of closed forms.
-namespace gmac::test {
+namespace gmac::testing {
 
 /// Gauss-Legendre with N points on [-1, 1]: the roots of the Legendre polynomial by Newton's method.
 template <std::size_t N>
@@ -74,4 +74,4 @@ template <class F>
     return sum;
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing

@@ -3,9 +3,13 @@
 
 #include "support/catch.hpp"
 
-#include <string>
+#include <gmac/core/error.hpp>
 
-namespace gmac::test {
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gmac::testing {
 
 /// A matcher for messages that contain this, in Catch2 2 and 3.
 inline auto says(std::string const& part) {
@@ -16,4 +20,19 @@ inline auto says(std::string const& part) {
 #endif
 }
 
-} // namespace gmac::test
+/// What the gmac::error thrown by `action` says; empty if none was thrown.
+template <class Action>
+[[nodiscard]] std::string message_of(Action&& action) {
+    try {
+        static_cast<void>(std::forward<Action>(action)());
+    } catch (error const& problem) {
+        return problem.what();
+    }
+    return {};
+}
+
+[[nodiscard]] inline bool contains(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
+} // namespace gmac::testing

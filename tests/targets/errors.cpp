@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rollouts.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/targets/exact_sr_lambda.hpp>
@@ -18,17 +19,6 @@ using namespace gmac;
 using gmac::testing::random_rollout;
 
 namespace {
-
-/// The message of the error that the call throws, or nothing.
-template <class Call>
-std::string message_of(Call&& call) {
-    try {
-        call();
-    } catch (error const& e) {
-        return e.what();
-    }
-    return {};
-}
 
 struct setting {
     random_rollout<double> known{4, 2, 3, 0, 1};

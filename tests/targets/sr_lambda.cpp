@@ -2,6 +2,7 @@
 #include "rollouts.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
+#include "support/numbers.hpp"
 
 #include <gmac/targets/lambda_return.hpp>
 #include <gmac/targets/sr_lambda.hpp>
@@ -17,17 +18,11 @@
 
 using namespace gmac;
 using gmac::testing::random_rollout;
+using gmac::testing::streams_for;
 using targets::resampling;
 using targets::sr_lambda;
 
 namespace {
-
-std::vector<random_stream> streams_for(std::size_t count, std::uint64_t seed = 99) {
-    std::vector<random_stream> streams;
-    for (std::size_t e = 0; e < count; ++e)
-        streams.emplace_back(seed, e);
-    return streams;
-}
 
 template <class T>
 struct particles {

@@ -6,6 +6,7 @@
 // libtorch's headers bring glog's CHECK.
 #undef CHECK
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
@@ -13,18 +14,8 @@
 #include <cstddef>
 #include <string>
 
-namespace gmac::test {
+namespace gmac::testing {
 
-/// What gmac::error says, or that there was none.
-template <class F>
-[[nodiscard]] std::string message_of(F&& f) {
-    try {
-        f();
-    } catch (gmac::error const& problem) {
-        return problem.what();
-    }
-    return "no error";
-}
 inline void check_refused(std::string const& message, std::string const& part) {
     INFO(message);
     CHECK(message.find(part) != std::string::npos);
@@ -48,4 +39,4 @@ template <class T>
     return {tensor.data_ptr<T>(), static_cast<std::size_t>(tensor.size(0)), static_cast<std::size_t>(tensor.size(1))};
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing

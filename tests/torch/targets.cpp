@@ -10,11 +10,11 @@
 
 namespace {
 
-using gmac::test::check_refused;
-using gmac::test::distance;
-using gmac::test::message_of;
-using gmac::test::rows_of;
-using gmac::test::rows_to;
+using gmac::testing::check_refused;
+using gmac::testing::distance;
+using gmac::testing::message_of;
+using gmac::testing::rows_of;
+using gmac::testing::rows_to;
 
 constexpr std::int64_t steps = 7, environments = 3, finals = 2;
 constexpr std::int64_t state_rows = (steps + 1) * environments;
@@ -89,7 +89,7 @@ TEST_CASE("GAE and the lambda-return of tensors") {
         auto const of = [&](gmac::torch::rollout const& r, at::Tensor const& v, at::Tensor const& f) {
             return message_of([&] { static_cast<void>(gmac::torch::gae(r, v, f)); });
         };
-        CHECK(of(rollout, values, final_values) == "no error");
+        CHECK(of(rollout, values, final_values) == "");
         check_refused(of(rollout, values.t(), final_values), "values is 3 x 8, but must be 8 x 3");
         check_refused(of(rollout, values.narrow(0, 0, steps), final_values), "values is 7 x 3, but must be 8 x 3");
         check_refused(of(rollout, values, {}), "final_values has 0 elements, but 2 transitions");
@@ -153,7 +153,7 @@ TEST_CASE("SR(lambda) of tensors is the library's on the same memory") {
         auto const of = [&](at::Tensor const& outputs) {
             return message_of([&] { static_cast<void>(gmac::torch::sr_lambda(head, outputs, rollout, random, rule)); });
         };
-        CHECK(of(at::randn({state_rows + finals, 4})) == "no error");
+        CHECK(of(at::randn({state_rows + finals, 4})) == "");
         check_refused(of(at::randn({state_rows, 4})), "24 x 4, but must be 26 x 4");
         check_refused(of(at::randn({steps + 1, environments, 4})), "outputs has 3 dimensions");
         check_refused(of(at::randn({state_rows + finals, 4}).requires_grad_()), "outputs requires a gradient");

@@ -7,6 +7,7 @@
 
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -17,9 +18,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -30,16 +29,8 @@ namespace gmac::testing {
 
 namespace fs = std::filesystem;
 
-/// A folder that is gone at the end of the test.
-struct scratch {
-    fs::path path;
-    scratch() {
-        std::string name = (fs::temp_directory_path() / "gmac-train-XXXXXX").string();
-        path = ::mkdtemp(name.data());
-    }
-    scratch(scratch const&) = delete;
-    scratch& operator=(scratch const&) = delete;
-    ~scratch() { fs::remove_all(path); }
+/// Its parts as text for a command line.
+struct scratch : scratch_folder {
     [[nodiscard]] std::string operator/(std::string const& name) const { return (path / name).string(); }
 };
 
@@ -48,11 +39,6 @@ inline program_outcome train(std::string const& arguments) {
 }
 
 inline std::string const quiet = " --no-pictures --evaluation-episodes 0 ";
-
-inline std::string slurp(fs::path const& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// Every file of a folder and what is in it.
 inline std::map<std::string, std::string> files_in(fs::path const& folder) {

@@ -303,13 +303,13 @@ void check_interruptions(std::string const& what, int signal) {
         if (name.starts_with("checkpoint-"))
             CHECK(frames_in(folder.path / "cut", name) == std::stoull(name.substr(name.find('-') + 1)));
     // TensorBoard shows each update once, in either of its ways to read.
-    auto const events = test::events_of(folder.path / "cut");
+    auto const events = events_of(folder.path / "cut");
     std::vector<std::int64_t> steps;
     auto const table = gmac::examples::train::read_csv(folder.path / "cut" / "metrics.csv");
     for (double const frames : table.column("frames"))
         steps.push_back(static_cast<std::int64_t>(frames));
-    CHECK(test::by_session_starts(events).at("update/value_loss") == steps);
-    CHECK(test::by_preemption(events).at("update/value_loss") == steps);
+    CHECK(by_session_starts(events).at("update/value_loss") == steps);
+    CHECK(by_preemption(events).at("update/value_loss") == steps);
 }
 
 } // namespace

@@ -19,7 +19,7 @@
 #include <random>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 namespace {
 

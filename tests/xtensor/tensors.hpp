@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/matrices.hpp"
+
 #include <gmac/core/view.hpp>
 
 // xtensor 0.26 sorted its headers into folders.
@@ -28,20 +30,9 @@
 #include <utility>
 #include <vector>
 
-namespace gmac::test {
+namespace gmac::testing {
 
 using shape = std::array<std::size_t, 2>;
-
-/// A column-major matrix of Eigen's with these elements: what the xtensors are compared with.
-template <class T>
-[[nodiscard]] Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> eigen_copy(matrix_view<T const> from) {
-    Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> to(static_cast<Eigen::Index>(from.rows()),
-                                                        static_cast<Eigen::Index>(from.cols()));
-    for (std::size_t i = 0; i < from.rows(); ++i)
-        for (std::size_t j = 0; j < from.cols(); ++j)
-            to(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = from(i, j);
-    return to;
-}
 
 /// Every kind of two-dimensional xtensor that is a strided view of memory, uninitialised, of one shape.
 template <class T>
@@ -111,4 +102,4 @@ template <class Tensor, class Matrix>
     return count;
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 TEMPLATE_TEST_CASE("A view of a tensor is its elements in their places", "[xtensor]", float, double) {
     using T = TestType;

@@ -4,6 +4,7 @@
 #include "losses/categorical/problems.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
+#include "support/matrices.hpp"
 
 #include <gmac/core/counted.hpp>
 #include <gmac/core/error.hpp>
@@ -17,7 +18,7 @@
 #include <string>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 namespace {
 
@@ -33,33 +34,6 @@ void each_case(Check&& check) {
         check(std::string("hl_gauss"), losses::hl_gauss{.deviation = 1.5}, head);
         check(std::string("categorical_energy"), losses::categorical_energy{}, head);
     }
-}
-
-/// A matrix inside a larger one, backwards.
-template <class T>
-struct strided {
-    std::vector<T> memory;
-    matrix_view<T> view;
-
-    explicit strided(matrix_view<T const> const& content)
-        : memory((content.rows() + 1) * (3 * content.cols() + 5), T(-99)),
-          view(memory.data() + memory.size() - 1, content.rows(), content.cols(),
-               -static_cast<std::ptrdiff_t>(3 * content.cols() + 5), -2) {
-        for (std::size_t i = 0; i < content.rows(); ++i)
-            for (std::size_t j = 0; j < content.cols(); ++j)
-                view(i, j) = content(i, j);
-    }
-};
-
-template <class T>
-using column_major = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
-template <class T>
-column_major<T> eigen_copy(matrix_view<T const> const& content) {
-    column_major<T> result(static_cast<Eigen::Index>(content.rows()), static_cast<Eigen::Index>(content.cols()));
-    for (std::size_t i = 0; i < content.rows(); ++i)
-        for (std::size_t j = 0; j < content.cols(); ++j)
-            result(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = content(i, j);
-    return result;
 }
 
 template <class T>

@@ -11,7 +11,7 @@
 #include <array>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 namespace {
 

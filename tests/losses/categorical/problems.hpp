@@ -14,7 +14,7 @@
 #include <vector>
 
 /// Random losses on atoms, and the definitions in long double to judge them by.
-namespace gmac::test {
+namespace gmac::testing {
 
 /// Logits [states, N] against target particles [states, particles], row-major.
 template <class T>
@@ -187,4 +187,4 @@ template <class D>
     return sum;
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing

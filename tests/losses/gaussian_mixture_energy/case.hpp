@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/matrices.hpp"
+
 #include <gmac/core/view.hpp>
 #include <gmac/heads/gaussian_mixture.hpp>
 #include <gmac/targets/particles.hpp>
@@ -10,27 +12,7 @@
 #include <random>
 #include <vector>
 
-namespace gmac::test {
-
-/// A matrix of our own in row-major order, for the tests that do not care about the layout.
-template <class T>
-struct table {
-    std::size_t rows = 0, cols = 0;
-    std::vector<T> data{};
-
-    table(std::size_t r, std::size_t c) : rows(r), cols(c), data(r * c) {}
-    [[nodiscard]] T& operator()(std::size_t i, std::size_t j) { return data[i * cols + j]; }
-    [[nodiscard]] T const& operator()(std::size_t i, std::size_t j) const { return data[i * cols + j]; }
-    [[nodiscard]] matrix_view<T> view() { return {data.data(), rows, cols}; }
-    [[nodiscard]] matrix_view<T const> view() const { return {data.data(), rows, cols}; }
-    template <class U>
-    [[nodiscard]] table<U> as() const {
-        table<U> result(rows, cols);
-        for (std::size_t i = 0; i < data.size(); ++i)
-            result.data[i] = static_cast<U>(data[i]);
-        return result;
-    }
-};
+namespace gmac::testing {
 
 /// Raw outputs of a Gaussian-mixture head and targets for it, in double.
 template <std::size_t K>
@@ -81,4 +63,4 @@ mixture_case<K> random_case(std::mt19937_64& random, std::size_t states, std::si
     return result;
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing

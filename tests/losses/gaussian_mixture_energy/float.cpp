@@ -18,8 +18,8 @@
 namespace {
 
 using gmac::losses::gaussian_mixture_energy;
-using gmac::test::mixture_case;
-using gmac::test::table;
+using gmac::testing::mixture_case;
+using gmac::testing::table;
 
 constexpr std::size_t K = 5;
 

@@ -21,10 +21,10 @@ namespace {
 
 using gmac::matrix_view;
 using gmac::vector_view;
-using gmac::test::dual;
-using gmac::test::mixture_case;
-using gmac::test::random_case;
-using gmac::test::table;
+using gmac::testing::dual;
+using gmac::testing::mixture_case;
+using gmac::testing::random_case;
+using gmac::testing::table;
 
 /// The gradient of the loss of one state by dual numbers.
 template <std::size_t K>

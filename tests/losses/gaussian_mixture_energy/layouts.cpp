@@ -26,8 +26,8 @@ namespace {
 
 using gmac::matrix_view;
 using gmac::losses::gaussian_mixture_energy;
-using gmac::test::random_case;
-using gmac::test::table;
+using gmac::testing::random_case;
+using gmac::testing::table;
 
 constexpr std::size_t K = 3;
 

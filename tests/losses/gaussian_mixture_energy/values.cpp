@@ -22,9 +22,9 @@ namespace {
 
 using gmac::matrix_view;
 using gmac::losses::gaussian_mixture_energy;
-using gmac::test::mixture_case;
-using gmac::test::random_case;
-using gmac::test::table;
+using gmac::testing::mixture_case;
+using gmac::testing::random_case;
+using gmac::testing::table;
 
 struct normal {
     double weight, mean, deviation;
@@ -85,7 +85,7 @@ double energy_by_quadrature(std::vector<normal> const& u, std::vector<normal> co
         for (auto const& c : *mixture)
             for (double const step : {-9.0, -3.0, 0.0, 3.0, 9.0})
                 points.push_back(c.mean + step * c.deviation);
-    return 2.0 * gmac::test::integrate_between(
+    return 2.0 * gmac::testing::integrate_between(
                      [&](double x) {
                          double const difference = cdf(u, x) - cdf(v, x);
                          return difference * difference;

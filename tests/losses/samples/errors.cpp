@@ -23,7 +23,7 @@
 #include <vector>
 
 using namespace gmac;
-using gmac::test::says;
+using gmac::testing::says;
 
 namespace {
 

@@ -2,6 +2,7 @@
 // Laws of the losses between samples, by RapidCheck.
 #include "support/laws.hpp"
 #include "losses/samples/ways.hpp"
+#include "support/numbers.hpp"
 
 #include <gmac/distributions/dirac_mixture.hpp>
 #include <gmac/heads/implicit_quantile.hpp>
@@ -19,12 +20,13 @@ using namespace gmac;
 namespace {
 
 using numbers = std::vector<double>;
-using test::energy_by;
-using test::huber_by;
-using test::way;
+using testing::energy_by;
+using testing::huber_by;
 using testing::law;
+using testing::midpoints;
 using testing::near;
 using testing::points;
+using testing::way;
 
 struct outcome {
     double value;
@@ -43,13 +45,6 @@ outcome run(Loss const& loss, numbers const& x, numbers const& y, numbers const&
     return {value, gradient};
 }
 
-numbers midpoints(std::size_t count) {
-    numbers result;
-    for (std::size_t i = 0; i < count; ++i)
-        result.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(count));
-    return result;
-}
-
 energy_by full(way how) {
     return {how, {.target_term = true}};
 }
@@ -58,7 +53,7 @@ double energy_between(numbers const& x, numbers const& y, way how = way::lanes) 
 }
 
 way any_way() {
-    return *rc::gen::elementOf(test::all_ways);
+    return *rc::gen::elementOf(testing::all_ways);
 }
 
 /// The same multiset up to repetition: equal distributions of equally likely points.

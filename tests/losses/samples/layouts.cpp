@@ -3,6 +3,7 @@
 #include "losses/samples/problems.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
+#include "support/matrices.hpp"
 
 #include <gmac/heads/dirac.hpp>
 #include <gmac/heads/implicit_quantile.hpp>
@@ -16,40 +17,9 @@
 #include <vector>
 
 using namespace gmac;
-using namespace gmac::test;
+using namespace gmac::testing;
 
 namespace {
-
-/// A matrix somewhere inside a larger one.
-template <class T>
-struct strided {
-    std::vector<T> memory;
-    matrix_view<T> view;
-
-    strided(matrix_view<T const> const& content, std::size_t rows, std::size_t cols, bool backwards) {
-        std::size_t const stride = 3 * cols + 5;
-        memory.assign((rows + 1) * stride, T(-99));
-        view = backwards ? matrix_view<T>(memory.data() + rows * stride - 1, rows, cols,
-                                          -static_cast<std::ptrdiff_t>(stride), -2)
-                         : matrix_view<T>(memory.data() + 3, rows, cols, static_cast<std::ptrdiff_t>(stride), 3);
-        if (content.data() != nullptr)
-            for (std::size_t i = 0; i < rows; ++i)
-                for (std::size_t j = 0; j < cols; ++j)
-                    view(i, j) = content(i, j);
-    }
-};
-
-template <class T>
-using column_major = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
-
-template <class T>
-column_major<T> eigen_copy(matrix_view<T const> const& content) {
-    column_major<T> result(static_cast<Eigen::Index>(content.rows()), static_cast<Eigen::Index>(content.cols()));
-    for (std::size_t i = 0; i < content.rows(); ++i)
-        for (std::size_t j = 0; j < content.cols(); ++j)
-            result(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = content(i, j);
-    return result;
-}
 
 template <class T, class Loss>
 void same_in_every_layout(Loss const& loss, problem<T> const& p) {
@@ -69,11 +39,11 @@ void same_in_every_layout(Loss const& loss, problem<T> const& p) {
     CAPTURE(Loss::name, p.states, p.samples, p.particles, sizeof(T));
 
     for (bool backwards : {false, true}) {
-        strided<T> const values(outputs.values, p.states, p.samples, backwards);
-        strided<T> const fractions(outputs.fractions, p.states, p.samples, backwards);
-        strided<T> const particles(targets.values, p.states, p.particles, backwards);
-        strided<T> const weights(targets.weights, p.states, p.particles, backwards);
-        strided<T> const gradient({}, p.states, p.samples, backwards);
+        strided<T> const values(outputs.values, backwards);
+        strided<T> const fractions(outputs.fractions, backwards);
+        strided<T> const particles(targets.values, backwards);
+        strided<T> const weights(targets.weights, backwards);
+        strided<T> const gradient(p.states, p.samples, backwards);
         auto before = gradient.memory;
         CHECK(loss.value_and_gradient(head, quantile_outputs<T>{values.view, fractions.view},
                                       targets::dirac_particles<T>{particles.view, weights.view},

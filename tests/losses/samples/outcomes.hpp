@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-namespace gmac::test {
+namespace gmac::testing {
 
 /// What a loss makes of a problem.
 template <class T>
@@ -58,4 +58,4 @@ struct shape {
     std::size_t states, samples, particles;
 };
 
-} // namespace gmac::test
+} // namespace gmac::testing

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// Random losses between samples, and the textbook's formulas to judge them by.
-namespace gmac::test {
+namespace gmac::testing {
 
 /// States × samples against states × particles, row-major.
 template <class T>
@@ -160,4 +160,4 @@ template <std::size_t N, class T>
     return result;
 }
 
-} // namespace gmac::test
+} // namespace gmac::testing

@@ -11,7 +11,7 @@
 #include <cstddef>
 
 /// The losses between samples, each in every way in which the library computes it, whichever is the quickest at its size.
-namespace gmac::test {
+namespace gmac::testing {
 
 enum class way { pairs, lanes, rows };
 inline constexpr std::array all_ways{way::pairs, way::lanes, way::rows};
@@ -115,4 +115,4 @@ struct huber_by {
     }
 };
 
-} // namespace gmac::test
+} // namespace gmac::testing
