@@ -126,6 +126,61 @@ TEMPLATE_TEST_CASE("normal numbers", "[core]", float, double) {
     CHECK(kolmogorov(values, gmac::testing::standard_normal_cdf) < 1.95);
 }
 
+namespace {
+
+/// Mean and variance of many draws, in standard errors of them from those of the law.
+template <class Draw>
+std::array<double, 2> errors_of_moments(Draw&& draw, double mean, double variance, double fourth_moment) {
+    double sum = 0.0, squares = 0.0;
+    for (std::size_t i = 0; i < many; ++i) {
+        double const x = static_cast<double>(draw()) - mean;
+        sum += x;
+        squares += x * x;
+    }
+    auto const n = static_cast<double>(many);
+    return {sum / std::sqrt(variance * n),
+            (squares - variance * n) / std::sqrt((fourth_moment - variance * variance) * n)};
+}
+
+void check_moments(std::array<double, 2> const& errors) {
+    CHECK(std::abs(errors[0]) < 3.3); // one in a thousand
+    CHECK(std::abs(errors[1]) < 3.3);
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("mean and variance of uniform, normal and whole numbers", "[core]", float, double) {
+    using T = TestType;
+    random_stream random(16);
+    check_moments(errors_of_moments([&] { return random.uniform<T>(); }, 0.5, 1.0 / 12.0, 1.0 / 80.0));
+    check_moments(errors_of_moments([&] { return random.open_uniform<T>(); }, 0.5, 1.0 / 12.0, 1.0 / 80.0));
+    check_moments(errors_of_moments([&] { return random.normal<T>(); }, 0.0, 1.0, 3.0));
+    for (double const count : {3.0, 7.0, 1e6})
+        check_moments(errors_of_moments([&] { return random.below(static_cast<std::uint32_t>(count)); },
+                                        (count - 1) / 2, (count * count - 1) / 12,
+                                        (count * count - 1) * (3 * count * count - 7) / 240));
+}
+
+TEST_CASE("numbers that follow each other, in a stream, in its neighbour or with the next seed, are independent",
+          "[core]") {
+    random_stream one(17), stream(17, 1), seed(18);
+    std::vector<int> inside(256), across_streams(256), across_seeds(256);
+    auto const cell = [](double x, double y) {
+        return static_cast<std::size_t>(16.0 * x) * 16 + static_cast<std::size_t>(16.0 * y);
+    };
+    double before = one.uniform<double>();
+    for (std::size_t i = 0; i < many; ++i) {
+        auto const now = one.uniform<double>();
+        ++inside[cell(before, now)];
+        ++across_streams[cell(now, stream.uniform<double>())];
+        ++across_seeds[cell(now, seed.uniform<double>())];
+        before = now;
+    }
+    CHECK(surprise(inside) < 3.3);
+    CHECK(surprise(across_streams) < 3.3);
+    CHECK(surprise(across_seeds) < 3.3);
+}
+
 TEST_CASE("whole numbers below a bound are equally likely, also where words have to be thrown away", "[core]") {
     random_stream random(14);
     CHECK(random.below(1) == 0);
@@ -146,17 +201,20 @@ TEST_CASE("whole numbers below a bound are equally likely, also where words have
 
 TEST_CASE("a shuffle gives every order with the same probability", "[core]") {
     random_stream random(15);
-    std::vector<int> counts(24);
-    for (std::size_t i = 0; i < many; ++i) {
-        std::array<int, 4> items{0, 1, 2, 3};
-        random.shuffle(std::span<int>(items));
-        std::array<int, 4> order = items;
-        std::size_t rank = 0; // of the permutation among all
-        while (std::prev_permutation(order.begin(), order.end()))
-            ++rank;
-        ++counts[rank];
+    for (std::size_t size = 2, orders = 2; size <= 5; orders *= ++size) {
+        std::vector<int> counts(orders);
+        for (std::size_t i = 0; i < many; ++i) {
+            std::array<int, 5> items{0, 1, 2, 3, 4};
+            auto const shuffled = std::span(items).first(size);
+            random.shuffle(shuffled);
+            std::size_t rank = 0; // of the permutation among all
+            while (std::ranges::prev_permutation(shuffled).found)
+                ++rank;
+            ++counts[rank];
+        }
+        CAPTURE(size);
+        CHECK(surprise(counts) < 3.3);
     }
-    CHECK(surprise(counts) < 3.3);
     std::vector<int> all(1000);
     std::iota(all.begin(), all.end(), 0);
     auto shuffled = all;
@@ -175,20 +233,40 @@ TEST_CASE("the normal quantile", "[core]") {
     CHECK(standard_normal_quantile(0.001) == Approx(-3.090232306167814).epsilon(1e-15));
     CHECK(standard_normal_quantile(1e-20) == Approx(-9.262340089798408).epsilon(1e-15));
     CHECK(standard_normal_quantile(0.5) == 0.0);
-    // Elsewhere by one step of Newton's method from it in long double: the step is its error.
+    // Elsewhere by bisection of the distribution function in long double.
+    auto const by_bisection = [](long double p) {
+        long double low = -40, high = 0;
+        while (true) {
+            long double const middle = (low + high) / 2;
+            if (middle == low || middle == high)
+                return middle;
+            (std::erfc(-middle / std::numbers::sqrt2_v<long double>) / 2 < p ? low : high) = middle;
+        }
+    };
     double worst = 0.0;
     double previous = -40.0;
-    for (double log_p = -700.0; log_p < -0.69; log_p += log_p < -5.0 ? 0.5 : 0.001) {
+    for (double log_p = -700.0; log_p < -0.694; log_p += log_p < -5.0 ? 0.5 : 0.001) {
         double const p = std::exp(log_p);
         double const x = standard_normal_quantile(p);
         CHECK(x > previous);
         previous = x;
-        if (p > 1e-6)
-            CHECK(standard_normal_quantile(1.0 - p) == Approx(-x).epsilon(1e-9));
-        auto const z = static_cast<long double>(x);
-        long double const density = std::exp(-z * z / 2) * 0.39894228040143267794L;
-        long double const excess = std::erfc(-z / std::numbers::sqrt2_v<long double>) / 2 - static_cast<long double>(p);
-        worst = std::max(worst, static_cast<double>(std::abs(excess / density / z)));
+        auto const exact = by_bisection(static_cast<long double>(p));
+        worst = std::max(worst, static_cast<double>(std::abs(static_cast<long double>(x) / exact - 1)));
     }
     CHECK(worst < 1e-15);
+    // The upper half is the lower one mirrored: where 1 - p is exact, to the bit.
+    for (int k = 1; k <= 53; ++k) {
+        double const p = std::ldexp(1.0, -k);
+        CHECK(standard_normal_quantile(1.0 - p) == -standard_normal_quantile(p));
+        if (k <= 24)
+            CHECK(standard_normal_quantile(static_cast<float>(p)) == static_cast<float>(standard_normal_quantile(p)));
+    }
+}
+
+TEMPLATE_TEST_CASE("a normal number is the quantile of the open uniform one", "[core]", float, double) {
+    using T = TestType;
+    random_stream normal(21), uniform(21);
+    for (int i = 0; i < 100; ++i)
+        CHECK(normal.normal<T>() == gmac::standard_normal_quantile(uniform.open_uniform<T>()));
+    CHECK(normal.position() == uniform.position());
 }

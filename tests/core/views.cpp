@@ -9,6 +9,8 @@
 
 #include <array>
 #include <concepts>
+#include <cstddef>
+#include <numeric>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -52,7 +54,89 @@ std::vector<std::remove_const_t<T>> elements(vector_view<T> const& v) {
 
 using numbers = std::vector<int>;
 
+/// An element for every place that a view of 4 x 5 elements in one of the layouts below can reach.
+std::array<int, 200> const places = [] {
+    std::array<int, 200> all{};
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}();
+matrix_view<int const> const layouts[]{{places.data(), 4, 5},                // row-major
+                                       {places.data(), 4, 5, 1, 4},          // column-major
+                                       {places.data() + 7, 4, 5, 9, 1},      // rows with gaps
+                                       {places.data() + 3, 4, 5, 20, 3},     // gaps everywhere
+                                       {places.data() + 100, 4, 5, -15, -2}, // backwards
+                                       {places.data() + 9, 4, 5, 0, 1}};     // one row, four times
+
+constexpr std::array three{1, 2, 3};
+constexpr vector_view<int const> seen(three);
+static_assert(seen.size() == 3 && seen[2] == 3 && seen.subview(1, 2)[0] == 2);
+static_assert(matrix_view<int const>(three.data(), 1, 3).col(1)[0] == 2);
+
 } // namespace
+
+TEST_CASE("A view's elements, rows, columns and blocks are where its strides say", "[core]") {
+    for (matrix_view<int const> const& m : layouts) {
+        auto const place = [&](std::size_t i, std::size_t j) {
+            return m.data() + static_cast<std::ptrdiff_t>(i) * m.row_stride() +
+                   static_cast<std::ptrdiff_t>(j) * m.col_stride();
+        };
+        std::size_t wrong = 0;
+        // Every block, the empty ones too, and the blocks of blocks, whose corner lies one further in.
+        for (std::size_t top = 0; top <= 4; ++top)
+            for (std::size_t left = 0; left <= 5; ++left)
+                for (std::size_t rows = 0; top + rows <= 4; ++rows)
+                    for (std::size_t cols = 0; left + cols <= 5; ++cols) {
+                        auto const block = m.block(top, left, rows, cols);
+                        wrong += block.rows() != rows || block.cols() != cols;
+                        wrong += block.empty() != (rows == 0 || cols == 0);
+                        bool dense = true, contiguous = true;
+                        for (std::size_t i = 0; i < rows; ++i)
+                            for (std::size_t j = 0; j < cols; ++j) {
+                                auto const* const exact = place(top + i, left + j);
+                                wrong +=
+                                    &block(i, j) != exact || &block.row(i)[j] != exact || &block.col(j)[i] != exact;
+                                wrong +=
+                                    &block.middle_rows(i, 1)(0, j) != exact || &block.middle_cols(j, 1)(i, 0) != exact;
+                                wrong += &block.block(i, j, rows - i, cols - j)(0, 0) != exact;
+                                wrong += &block.row(i).subview(j, cols - j)[0] != exact;
+                                wrong += &as_column(block.col(j))(i, 0) != exact;
+                                dense = dense && exact == &block(0, 0) + (i * cols + j);
+                                contiguous = contiguous && exact == &block(i, 0) + j;
+                            }
+                        if (!block.empty()) {
+                            wrong += block.dense() != dense || block.row_contiguous() != contiguous;
+                            wrong += block.row(0).contiguous() != contiguous;
+                        }
+                    }
+        CAPTURE(m.row_stride(), m.col_stride());
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("A view of const shows the same memory, and a view without elements is empty", "[core]") {
+    numbers memory(20);
+    matrix_view<int> const m(memory.data() + 19, 3, 2, -6, -2);
+    matrix_view<int const> const same = m;
+    m(2, 1) = 7;
+    CHECK(memory[5] == 7);
+    CHECK(same(2, 1) == 7);
+    CHECK((same.data() == m.data() && same.row_stride() == -6 && same.col_stride() == -2));
+    vector_view<int const> const row = m.row(2);
+    CHECK((row.size() == 2 && row[1] == 7 && row.stride() == -2));
+    Eigen::MatrixXi const fixed = Eigen::MatrixXi::Constant(2, 3, 4);
+    CHECK(as_matrix(fixed)(1, 2) == 4);
+    CHECK(as_vector(fixed.row(1)).data() == &fixed(1, 0));
+
+    CHECK((vector_view<int>().empty() && vector_view<int>().data() == nullptr && vector_view<int>().contiguous()));
+    CHECK((matrix_view<int>().empty() && matrix_view<int>().data() == nullptr && matrix_view<int>().dense()));
+    numbers nothing;
+    CHECK(vector_view<int>(nothing).empty());
+    CHECK(vector_view<int>(memory).subview(20, 0).empty());
+    Eigen::MatrixXi none(0, 3);
+    CHECK((as_matrix(none).empty() && as_matrix(none).cols() == 3 && as_matrix(none).col(1).empty()));
+    CHECK((as_column(vector_view<int>()).empty() && as_column(vector_view<int>()).cols() == 1));
+    CHECK(elements(m.block(1, 1, 0, 1)).empty());
+}
 
 TEST_CASE("vectors, arrays, spans and Eigen's vectors are seen where they are", "[core]") {
     numbers of_vector{1, 2, 3};

@@ -97,3 +97,21 @@ TEST_CASE("Points may come from a vector, a view or Eigen") {
     CHECK(dirac_mixture<double>(nearly, three).cdf(3.0) == 1.0);
     CHECK(dirac_mixture<double>(nearly, three).mean() == Approx(2.0).epsilon(1e-15));
 }
+
+TEST_CASE("Dirac mixtures must be distributions") {
+    using mixture = dirac_mixture<double>;
+    CHECK_THROWS_WITH(mixture(std::vector<double>{}),
+                      "dirac_mixture: there are no points, but there must be one at least");
+    CHECK_THROWS_WITH((mixture{{0.5, 1.0}, {0.4, 2.0}}), "dirac_mixture: the weights sum to 0.9, but must sum to 1");
+    CHECK_THROWS_WITH((mixture{{1.5, 1.0}, {-0.5, 2.0}}),
+                      "dirac_mixture: weight 1 is -0.5, but must be finite and not negative");
+    CHECK_THROWS_WITH((mixture{{std::numeric_limits<double>::quiet_NaN(), 1.0}}),
+                      "dirac_mixture: weight 0 is nan, but must be finite and not negative");
+    CHECK_THROWS_WITH((mixture{{1.0, std::numeric_limits<double>::quiet_NaN()}}),
+                      "dirac_mixture: location 0 is nan, but must be finite");
+    CHECK_THROWS_WITH((mixture{std::vector<double>{0.5, 0.5}, std::vector<double>{1.0}}),
+                      "dirac_mixture: the vector of weights has 2 elements, but must have 1");
+    mixture const point{{1.0, 2.0}};
+    CHECK_THROWS_WITH(point.quantile(1.5), "dirac_mixture: quantile of 1.5, but it must be in [0, 1]");
+    CHECK_THROWS_WITH(point.cvar(0.0), "dirac_mixture: cvar of 0, but it must be in (0, 1]");
+}

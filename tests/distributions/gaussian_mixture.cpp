@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 #include "support/quadrature.hpp"
+#include "support/says.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -200,4 +201,33 @@ TEST_CASE("a mixture from vectors, and its weights", "[mixture]") {
     gmac::gaussian_mixture<double> const almost{{0.5 + 4e-7, 0.0, 1.0}, {0.5, 0.0, 2.0}};
     CHECK(almost.component(0).weight + almost.component(1).weight == Approx(1.0).epsilon(1e-15));
     CHECK(almost.cdf(infinity) == 1.0);
+}
+
+TEST_CASE("a mixture that is none is refused", "[mixture]") {
+    CHECK_THROWS_WITH(mixture(std::vector<gmac::normal_component<double>>{}),
+                      gmac::testing::says("gaussian_mixture: there is no component"));
+    CHECK_THROWS_WITH((mixture{{0.5, 0.0, 1.0}, {0.4, 0.0, 1.0}}),
+                      gmac::testing::says("the weights sum to 0.9, but must sum to 1"));
+    CHECK_THROWS_WITH((mixture{{1.5, 0.0, 1.0}, {-0.5, 0.0, 1.0}}),
+                      gmac::testing::says("weight 1 is -0.5, but must be finite and not negative"));
+    CHECK_THROWS_WITH((mixture{{std::numeric_limits<double>::quiet_NaN(), 0.0, 1.0}}),
+                      gmac::testing::says("weight 0 is nan, but must be finite"));
+    CHECK_THROWS_WITH((mixture{{1.0, 0.0, -1.0}}),
+                      gmac::testing::says("deviation 0 is -1, but must be finite and not negative"));
+    CHECK_THROWS_WITH((mixture{{1.0, 0.0, std::numeric_limits<double>::quiet_NaN()}}),
+                      gmac::testing::says("deviation 0 is nan"));
+    CHECK_THROWS_WITH((mixture{{1.0, std::numeric_limits<double>::infinity(), 1.0}}),
+                      gmac::testing::says("mean 0 is inf, but must be finite"));
+    std::vector<double> const halves{0.5, 0.5};
+    Eigen::VectorXd const three = Eigen::VectorXd::Ones(3);
+    CHECK_THROWS_WITH(mixture(halves, three, halves),
+                      gmac::testing::says("gaussian_mixture: the vector of means has 3 elements, but must have 2"));
+    CHECK_THROWS_WITH(mixture(std::span<double const>(halves), halves, three),
+                      gmac::testing::says("deviations has 3 elements"));
+
+    mixture const fine{{1.0, 0.0, 1.0}};
+    CHECK_THROWS_WITH(fine.quantile(1.5),
+                      gmac::testing::says("probability of a quantile is 1.5, but must be in [0, 1]"));
+    CHECK_THROWS_WITH(fine.quantile(std::numeric_limits<double>::quiet_NaN()), gmac::testing::says("quantile is nan"));
+    CHECK_THROWS_WITH(fine.cvar(0.0), gmac::testing::says("probability of a cvar is 0, but must be in (0, 1]"));
 }

@@ -96,3 +96,17 @@ TEST_CASE("Means in float do not lose what many samples add") {
 
 static_assert(losses::sample_head<heads::dirac<5>> && losses::quantile_head<heads::dirac<5>>);
 static_assert(losses::sample_head<heads::implicit_quantile> && losses::quantile_head<heads::implicit_quantile>);
+
+TEST_CASE("Heads check what they are given") {
+    std::vector<double> numbers(6), values(3);
+    matrix_view<double> const outputs(numbers.data(), 2, 3);
+    CHECK_THROWS_WITH(heads::dirac<3>{}.mean(outputs, values), "dirac head: outputs is 2 x 3, but must be 3 x 3");
+    CHECK_THROWS_WITH(heads::dirac<4>{}.support(outputs, outputs), "dirac head: outputs is 2 x 3, but must be 2 x 4");
+    CHECK_THROWS_WITH(heads::dirac<3>{}.support(outputs, matrix_view<double>(numbers.data(), 3, 2)),
+                      "dirac head: the matrix of points is 3 x 2, but must be 2 x 3");
+    CHECK_THROWS_WITH(heads::implicit_quantile{}.mean(outputs, values),
+                      "implicit_quantile head: outputs is 2 x 3, but must be 3 x 64");
+    random_stream random(1);
+    CHECK_THROWS_WITH(heads::implicit_quantile{}.draw(random, outputs),
+                      "implicit_quantile head: fractions is 2 x 3, but must have 64 columns");
+}

@@ -5,6 +5,7 @@
 
 #include <gmac/backends/simd.hpp>
 #include <gmac/nn/adam.hpp>
+#include <gmac/nn/gradient_norm.hpp>
 #include <gmac/nn/rmsprop.hpp>
 
 #include <array>
@@ -98,4 +99,33 @@ TEMPLATE_TEST_CASE("activations of any size, and their slopes", "[extremes]", fl
         }
     }
     CHECK(cases.failed() == "");
+}
+
+TEMPLATE_TEST_CASE("the norm of a gradient that T has, though not its square", "[extremes]", float, double) {
+    using T = TestType;
+    using limits = std::numeric_limits<T>;
+    for (T const size : extremes<T>())
+        for (std::size_t const zeros : {0u, 2000u}) {
+            if (std::abs(size) > (limits::max)() / 5)
+                continue;
+            std::vector<T> gradient{3 * size, 4 * size};
+            gradient.resize(2 + zeros);
+            auto const exact = 5 * std::abs(static_cast<long double>(size));
+            CAPTURE(size, zeros);
+            CHECK(agrees(nn::gradient_norm<T>(gradient), exact));
+            T const half = std::abs(size) / 2;
+            if (half == T(0) || std::isinf(half))
+                continue;
+            CHECK(agrees(nn::clip_gradient_norm<T>(gradient, half), exact));
+            CHECK(agrees(gradient[0], static_cast<long double>(std::copysign(half, size)) * 0.6L));
+            CHECK(agrees(gradient[1], static_cast<long double>(std::copysign(half, size)) * 0.8L));
+        }
+    std::vector<T> far{(limits::max)() / 2, T(1)};
+    CHECK(nn::clip_gradient_norm<T>(far, (limits::min)()) == (limits::max)() / 2);
+    CHECK(agrees(far[0], static_cast<long double>((limits::min)())));
+    std::vector<T> const mixed{(limits::min)(), T(1), -(limits::min)()};
+    CHECK(nn::gradient_norm<T>(mixed) == T(1));
+    CHECK(std::isinf(nn::gradient_norm<T>(std::vector<T>(2, (limits::max)())))); // √2 times the largest
+    CHECK(std::isinf(nn::gradient_norm<T>(std::vector{T(1), -infinity<T>})));
+    CHECK(std::isnan(nn::gradient_norm<T>(std::vector{(limits::max)(), quiet_nan<T>, infinity<T>})));
 }

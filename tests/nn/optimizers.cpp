@@ -213,34 +213,3 @@ TEST_CASE("A gradient that is not finite is reported, not hidden", "[nn][gradien
     CHECK_THROWS_WITH(nn::clip_gradient_norm<float>(g, 0.f), "clip_gradient_norm: max_norm is 0, but must be positive");
     CHECK_THROWS_AS(nn::clip_gradient_norm<float>(g, std::numeric_limits<float>::quiet_NaN()), error);
 }
-
-TEST_CASE("A buffer is aligned, zero at the start, and copies into the memory it has", "[nn][buffer]") {
-    for (std::size_t size : {1u, 3u, 100u}) {
-        buffer<float> b(size);
-        CHECK(reinterpret_cast<std::uintptr_t>(b.data()) % 64 == 0);
-        for (float x : b)
-            CHECK(x == 0.f);
-    }
-    buffer<double> a(4, 2.0), b(4), c;
-    double const* const memory = b.data();
-    b = a;
-    CHECK(b.data() == memory);
-    CHECK(b[3] == 2.0);
-    CHECK(c.empty());
-    c = a;
-    CHECK(c.size() == 4);
-    a[0] = 7.0;
-    CHECK(c[0] == 2.0);
-    double const* const moved = a.data();
-    buffer<double> d(std::move(a));
-    CHECK(d.data() == moved);
-    c = std::move(d);
-    CHECK(c[0] == 7.0);
-    std::span<double const> const s = c;
-    vector_view<double> const v(c);
-    CHECK(s.data() == v.data());
-    CHECK(v.size() == 4);
-    c = buffer<double>();
-    CHECK(buffer<double>(std::span<double const>(c)).empty());
-    CHECK_THROWS_AS(buffer<double>((std::numeric_limits<std::size_t>::max)() / 2), error);
-}

@@ -16,6 +16,7 @@
 #include <vector>
 
 using namespace gmac;
+using gmac::testing::message_of;
 using gmac::testing::random_rollout;
 
 namespace {

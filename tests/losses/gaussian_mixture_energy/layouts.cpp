@@ -168,30 +168,6 @@ TEST_CASE("the lane width changes nothing but rounding", "[mixture]") {
     }
 }
 
-TEST_CASE("tiles are transposed whatever their size", "[mixture]") {
-    using V = gmac::lanes::widest<float>;
-    constexpr std::size_t width = gmac::lanes::width_of<V>;
-    table<float> from(width + 3, 23);
-    for (std::size_t i = 0; i < from.data.size(); ++i)
-        from.data[i] = static_cast<float>(i);
-    for (int layout = 0; layout < 6; ++layout)
-        for (std::size_t columns = 0; columns <= 23; ++columns)
-            for (std::size_t const count : {std::size_t(1), width}) {
-                auto const in = arrange(from, layout);
-                std::vector<V> to(23);
-                gmac::lanes::read_columns<V>(in.view, 3 - (count == 1 ? 1U : 0U), 23 - columns, columns, to.data(),
-                                             count);
-                std::size_t wrong = 0;
-                for (std::size_t j = 0; j < columns; ++j) {
-                    std::array<float, width> lanes;
-                    to[j].store_unaligned(lanes.data());
-                    for (std::size_t i = 0; i < width; ++i)
-                        wrong += lanes[i] == from(count == 1 ? 2 : 3 + i, 23 - columns + j) ? 0U : 1U;
-                }
-                CHECK(wrong == 0);
-            }
-}
-
 TEST_CASE("Eigen matrices and plain vectors give the same", "[mixture]") {
     std::mt19937_64 random(23);
     auto const given = random_case<K>(random, 20, 33);

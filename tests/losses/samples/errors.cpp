@@ -241,36 +241,3 @@ TEST_CASE("A gradient over memory that is read is refused; beside it, it is righ
                                                                   p.target_view(), p.fraction_view()),
                       "huber_quantile: the gradient overlaps the fractions in memory, but must have memory of its own");
 }
-
-TEST_CASE("Heads check what they are given") {
-    plain p;
-    std::vector<double> values(3);
-    CHECK_THROWS_WITH(heads::dirac<3>{}.mean(p.output_view(), values),
-                      "dirac head: outputs is 2 x 3, but must be 3 x 3");
-    CHECK_THROWS_WITH(heads::dirac<4>{}.support(p.output_view(), p.output_view()),
-                      "dirac head: outputs is 2 x 3, but must be 2 x 4");
-    CHECK_THROWS_WITH(heads::dirac<3>{}.support(p.output_view(), matrix_view<double>(p.gradient.data(), 3, 2)),
-                      "dirac head: the matrix of points is 3 x 2, but must be 2 x 3");
-    CHECK_THROWS_WITH(heads::implicit_quantile{}.mean(p.output_view(), values),
-                      "implicit_quantile head: outputs is 2 x 3, but must be 3 x 64");
-    random_stream random(1);
-    CHECK_THROWS_WITH(heads::implicit_quantile{}.draw(random, p.fraction_view()),
-                      "implicit_quantile head: fractions is 2 x 3, but must have 64 columns");
-}
-
-TEST_CASE("Dirac mixtures must be distributions") {
-    using mixture = dirac_mixture<double>;
-    CHECK_THROWS_WITH(mixture(std::vector<double>{}),
-                      "dirac_mixture: there are no points, but there must be one at least");
-    CHECK_THROWS_WITH((mixture{{0.5, 1.0}, {0.4, 2.0}}), "dirac_mixture: the weights sum to 0.9, but must sum to 1");
-    CHECK_THROWS_WITH((mixture{{1.5, 1.0}, {-0.5, 2.0}}),
-                      "dirac_mixture: weight 1 is -0.5, but must be finite and not negative");
-    CHECK_THROWS_WITH((mixture{{not_a_number, 1.0}}),
-                      "dirac_mixture: weight 0 is nan, but must be finite and not negative");
-    CHECK_THROWS_WITH((mixture{{1.0, not_a_number}}), "dirac_mixture: location 0 is nan, but must be finite");
-    CHECK_THROWS_WITH((mixture{std::vector<double>{0.5, 0.5}, std::vector<double>{1.0}}),
-                      "dirac_mixture: the vector of weights has 2 elements, but must have 1");
-    mixture const point{{1.0, 2.0}};
-    CHECK_THROWS_WITH(point.quantile(1.5), "dirac_mixture: quantile of 1.5, but it must be in [0, 1]");
-    CHECK_THROWS_WITH(point.cvar(0.0), "dirac_mixture: cvar of 0, but it must be in (0, 1]");
-}
