@@ -25,16 +25,11 @@
 namespace {
 
 using gmac::rate_schedule;
+using gmac::testing::parameters_of;
 using gmac::testing::small_options;
 using agent_type = gmac::agents::gmac<gmac::actors::categorical>;
 using plain_agent = gmac::agents::ppo<gmac::actors::categorical>;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-template <class Agent>
-std::vector<float> parameters_of(Agent const& agent) {
-    auto const all = agent.parameters();
-    return {all.begin(), all.end()};
-}
 
 /// An agent with environments of its own, always the same ones.
 template <class Agent>
@@ -301,7 +296,7 @@ TEST_CASE("a rate by divergence and stopped epochs are the same for any number o
     double const wrong = 0.5;
     std::memcpy(file.entries().at("optimiser.adaptive_learning_rate").data.data(), &wrong, sizeof wrong);
     CHECK_THROWS_WITH(resumed.agent.persist(file),
-                      gmac::test::says("the stored learning rate is 0.5, but must be in [1e-05, 0.01]"));
+                      gmac::testing::says("the stored learning rate is 0.5, but must be in [1e-05, 0.01]"));
 }
 
 TEST_CASE("with separate limits each network's gradient has a norm of its own") {
@@ -423,7 +418,7 @@ TEST_CASE("evaluations come when their frames are done, tell of their episodes, 
     CHECK(stopped.agent.frames() == 400);
 
     CHECK_THROWS_WITH(stopped.agent.train({.frames = 800, .evaluate_every = 5}),
-                      gmac::test::says("evaluate_every is 5, but there is no `evaluate` that plays the episodes"));
+                      gmac::testing::says("evaluate_every is 5, but there is no `evaluate` that plays the episodes"));
     CHECK(std::isnan(gmac::evaluation_report::of({}).mean_return));
     std::vector<gmac::finished_episode> const two{{1.0, 10, 0}, {4.0, 20, 1}};
     CHECK(gmac::evaluation_report::of(two).median_return == 2.5);
