@@ -13,7 +13,7 @@ namespace bullet = gmac::examples::bullet;
 using json = nlohmann::json;
 
 json model(bullet::robot const& robot) {
-    return json::parse(recordings::read_file(std::string(robot.name) + "_model.json"));
+    return json::parse(gmac::testing::recordings::read_file(std::string(robot.name) + "_model.json"));
 }
 
 void check_same(bullet::vector3 ours, json const& theirs) {

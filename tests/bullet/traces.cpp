@@ -13,6 +13,7 @@
 namespace {
 
 namespace bullet = gmac::examples::bullet;
+namespace recordings = gmac::testing::recordings;
 using recordings::recording;
 
 std::string replay(recording const& recorded, bullet::link_layout layout) {

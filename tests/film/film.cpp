@@ -11,6 +11,7 @@
 using gmac::testing::contains;
 using gmac::testing::gif;
 using gmac::testing::message_of;
+using gmac::testing::read_gif;
 using gmac::testing::scratch_folder;
 using namespace gmac::examples::train;
 

@@ -13,6 +13,7 @@
 #include <string>
 
 using gmac::testing::gif;
+using gmac::testing::read_gif;
 using gmac::testing::slurp;
 using gmac::testing::spit;
 
