@@ -14,17 +14,16 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 namespace {
 
 namespace fs = std::filesystem;
 using namespace gmac::examples::ale;
 using gmac::testing::says;
+using gmac::testing::scratch_folder;
+using gmac::testing::spit;
 using image = std::vector<std::uint8_t>;
 
 /// The ROM that the test was configured with, by -DGMAC_ALE_TETRIS=FILE.

@@ -259,7 +259,7 @@ TEST_CASE("modules that are no function of their input, or do not fit, are refus
                   "must make [2, features]");
     check_refused(of(tanh_network(), 0), "inputs is 0");
     check_refused(of(std::shared_ptr<nn::SequentialImpl>()), "null pointer");
-    check_refused(of([shared = std::make_shared<plain_module>()] { return shared; }), "no error");
+    CHECK(of([shared = std::make_shared<plain_module>()] { return shared; }) == "");
     trunk<float> const shared([one = std::make_shared<plain_module>()] { return one; }, 2);
     check_refused(message_of([&] { static_cast<void>(shared.make_workspace(1)); }),
                   "a copy of the module is not like the module");
