@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's network for Atari, whole and layer by layer, 512 screens, as numbers of a second and as a share of the
-// machine's multiply-adds. A state is a stack of four screens.
+// The paper's network for Atari, whole and layer by layer, and the one of MinAtar's authors, 512 images, as numbers of a
+// second and as a share of the machine's multiply-adds. A state of Atari is a stack of four screens.
 #include "harness.hpp"
 #include "onednn.hpp"
 
@@ -63,7 +63,7 @@ template <class Module, class Torch>
 void add_passes(std::string const& name, Module const& module, double operations, double backward_operations,
                 Torch torch) {
     for (bool const backward : {false, true}) {
-        add<float>("atari/" + name + (backward ? "/forward_backward" : "/forward"), [=] {
+        add<float>(name + (backward ? "/forward_backward" : "/forward"), [=] {
             auto const n = std::make_shared<network<Module>>(module);
             auto const kernel = [n, backward] {
                 n->forward();
@@ -87,7 +87,7 @@ double add_convolution(std::string const& name, std::size_t size, std::size_t ch
     nn::conv2d<backend, Input> const layer({size, size, channels}, options);
     std::size_t const window = options.kernel * options.kernel * channels;
     double const operations = 2.0 * static_cast<double>(layer.outputs() * window);
-    add_passes(name, layer, operations, (bytes ? 1.0 : 2.0) * operations, [=](auto const&, bool backward) {
+    add_passes("atari/" + name, layer, operations, (bytes ? 1.0 : 2.0) * operations, [=](auto const&, bool backward) {
         return naive::convolution(images, channels, size, options.filters, options.kernel, options.stride, !bytes,
                                   backward);
     });
@@ -111,16 +111,31 @@ void register_convolutions() {
     double const rest = add_convolution<float>("conv2", 20, 32, {.filters = 64, .kernel = 4, .stride = 2}) +
                         add_convolution<float>("conv3", 9, 64, {.filters = 32, .kernel = 3, .stride = 1});
     double const linear = 2.0 * 32 * 7 * 7 * 512;
-    add_passes("fully_connected", nn::linear<backend>(32 * 7 * 7, 512, {.function = nn::activation::relu}), linear,
-               2.0 * linear,
+    add_passes("atari/fully_connected", nn::linear<backend>(32 * 7 * 7, 512, {.function = nn::activation::relu}),
+               linear, 2.0 * linear,
                [](auto const&, bool backward) { return naive::fully_connected(images, 32 * 7 * 7, 512, backward); });
-    add_passes("trunk", nn::image_trunk<backend>(), first + rest + linear, first + 2.0 * (rest + linear),
+    add_passes("atari/trunk", nn::image_trunk<backend>(), first + rest + linear, first + 2.0 * (rest + linear),
                [](auto const& network, bool backward) {
                    if constexpr (std::remove_cvref_t<decltype(network)>::bytes)
                        return naive::atari_trunk(network.input.data(), images, backward);
                    else
                        return naive::job();
                });
+    for (std::size_t const channels : {4, 10}) { // Breakout, Seaquest
+        nn::image_trunk<backend> const grid({.input = {10, 10, channels},
+                                             .layout = nn::image_layout::channels_last,
+                                             .byte_scale = 1.0,
+                                             .convolutions = {{16, 3, 1}},
+                                             .hidden = {128}});
+        double const convolution = 2.0 * static_cast<double>(8 * 8 * 16 * 9 * channels), dense = 2.0 * 8 * 8 * 16 * 128;
+        add_passes("minatar/trunk" + std::to_string(channels), grid, convolution + dense, convolution + 2.0 * dense,
+                   [=](auto const& network, bool backward) {
+                       if constexpr (std::remove_cvref_t<decltype(network)>::bytes)
+                           return naive::minatar_trunk(network.input.data(), images, channels, backward);
+                       else
+                           return naive::job();
+                   });
+    }
 }
 
 } // namespace gmac::bench

@@ -157,4 +157,14 @@ job atari_trunk(std::uint8_t const* screens, std::size_t images, bool backward) 
         network, [=] { return bytes.to(torch::kFloat32).mul(1.0 / 255.0); }, backward);
 }
 
+job minatar_trunk(std::uint8_t const* grids, std::size_t images, std::size_t channels, bool backward) {
+    torch::Tensor const bytes =
+        torch::from_blob(const_cast<std::uint8_t*>(grids), {number(images), number(channels), 10, 10}, torch::kUInt8)
+            .clone();
+    torch::nn::Sequential network(convolution_layer(channels, 16, 3, 1), torch::nn::ReLU(), torch::nn::Flatten(),
+                                  torch::nn::Linear(16 * 8 * 8, 128), torch::nn::ReLU());
+    return network_job(
+        network, [=] { return bytes.to(torch::kFloat32); }, backward);
+}
+
 } // namespace gmac::bench::naive

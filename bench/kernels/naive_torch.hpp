@@ -48,6 +48,8 @@ job convolution(std::size_t images, std::size_t channels, std::size_t size, std:
 job fully_connected(std::size_t rows, std::size_t inputs, std::size_t outputs, bool backward);
 /// The paper's network on screens [images, 4, 84, 84]: three convolutions and a linear layer of 512, with ReLUs.
 job atari_trunk(std::uint8_t const* screens, std::size_t images, bool backward);
+/// The network of MinAtar's authors on grids [images, channels, 10, 10]: 16 filters of 3 x 3 and a linear layer of 128.
+job minatar_trunk(std::uint8_t const* grids, std::size_t images, std::size_t channels, bool backward);
 job lambda_return(float const* values, float const* rewards, std::size_t steps, std::size_t environments);
 
 /// Numbers of one mixture, [components] each.

@@ -3,9 +3,9 @@
 #include "support/catch.hpp"
 #include "support/says.hpp"
 
-#include "../../examples/programs/train/atari_densities.hpp"
 #include "../../examples/programs/train/atari_games.hpp"
 #include "../../examples/programs/train/image_experiment.hpp"
+#include "../../examples/programs/train/state_densities.hpp"
 #include "deploy/trained.hpp"
 #include "scripted.hpp"
 
@@ -115,10 +115,10 @@ TEST_CASE("Atari: whole games are evaluated in raw rewards, and values of a game
         CHECK(panel.return_to_go <= 1.0);
         CHECK(panel.components.size() == 1); // PPO's value
     }
-    auto const state = experiment->state_after(2, 1);
+    auto const state = experiment->moment_after(2, 1).state;
     CHECK(state.size() == 4 * 84 * 84);
-    CHECK(state == experiment->state_after(2, 1));
-    CHECK(state != experiment->state_after(3, 1));
+    CHECK(state == experiment->moment_after(2, 1).state);
+    CHECK(state != experiment->moment_after(3, 1).state);
 }
 
 TEST_CASE("Atari: the policy file of a run acts as its agent, bit for bit") {
@@ -144,7 +144,7 @@ TEST_CASE("Atari: the policy file of a run acts as its agent, bit for bit") {
 
         auto memory = policy.make_memory();
         for (std::size_t steps = 0; steps < 12; ++steps) {
-            auto const state = experiment->state_after(steps, 3);
+            auto const state = experiment->moment_after(1 + steps % 2, 3 + steps).state;
             std::array<float, 1> trained{-1.0f}, deployed{-2.0f};
             experiment->agent().act(state, trained);
             policy.act(state, deployed, memory);
@@ -190,20 +190,21 @@ TEST_CASE("Atari: value densities of one state by several runs, at the moments t
                 save(runs.back() / ("checkpoint-0" + std::to_string(frames) + ".safetensors"), run, *experiment);
             }
     }
-    auto const picture = atari_densities(runs, 3, 1, [&](settings const& run) { return make(run, tasks); });
-    CHECK(picture.title == "scripted, step 3");
-    REQUIRE(picture.screen.size() == 84 * 84);
+    auto const picture = state_densities(runs, {.step = 3}, [&](settings const& run) { return make(run, tasks); });
+    CHECK(picture.title == "ale/scripted, step 3");
+    REQUIRE(picture.screen.size() == 3 * 84 * 84);
     CHECK(std::ranges::max(picture.screen) > 0);
     REQUIRE(picture.methods.size() == 2);
     CHECK(picture.methods[0].method == "iqac");
     REQUIRE(picture.methods[0].moments.size() == 1);
-    CHECK(picture.methods[0].moments[0].samples.size() == 8);
+    CHECK(picture.methods[0].moments[0].panel.samples.size() == 8);
     CHECK(picture.methods[1].method == "gmac");
     REQUIRE(picture.methods[1].moments.size() == 2);
-    CHECK(picture.methods[1].moments[0].step == update_frames);
-    CHECK(picture.methods[1].moments[1].step == 2 * update_frames);
-    CHECK(picture.methods[1].moments[0].components.size() == 5);
-    CHECK_THROWS_WITH(atari_densities({&folder.path, 1}, 3, 1, [&](settings const& run) { return make(run, tasks); }),
+    CHECK(picture.methods[1].moments[0].panel.step == update_frames);
+    CHECK(picture.methods[1].moments[1].panel.step == 2 * update_frames);
+    CHECK(picture.methods[1].moments[0].panel.components.size() == 5);
+    CHECK_THROWS_WITH(state_densities({&folder.path, 1}, {.step = 3},
+                                      [&](settings const& run) { return make(run, tasks); }),
                       says("has no checkpoint"));
 }
 

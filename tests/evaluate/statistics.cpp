@@ -121,3 +121,51 @@ TEST_CASE("what makes no sense is refused", "[evaluate]") {
     CHECK(refusal({1}, {.level = std::numeric_limits<double>::quiet_NaN()}).find("level is nan") != std::string::npos);
     CHECK(refusal({1}, {.resamples = 0}) == "bootstrap: there are 0 resamples, but must be at least 1");
 }
+
+TEST_CASE("a method beside another one, by hand", "[evaluate]") {
+    // Task 0: 1 and 3 against 2 and 2, whose mean is 2; task 1: 8 and 10 against 8, 4 and 6, whose mean is 6.
+    std::vector<std::vector<double>> const ours{{1, 3}, {8, 10}}, theirs{{2, 2}, {8, 4, 6}};
+    auto const found = compare(ours, theirs);
+    CHECK(found.improvement.value == Approx(0.5 * (0.5 + (2.5 + 3.0) / 6.0)).epsilon(1e-14));
+    // 0.5, 1.5, 8 / 6, 10 / 6 without the lowest and the highest.
+    CHECK(found.interquartile_mean.value == Approx(0.5 * (1.5 + 8.0 / 6.0)).epsilon(1e-14));
+    auto const itself = compare(theirs, theirs);
+    CHECK(itself.improvement.value == 0.5);
+    auto const mine = compare(std::vector<std::vector<double>>{{5}}, std::vector<std::vector<double>>{{4}});
+    CHECK(mine.improvement.low == 1.0);
+    CHECK(mine.improvement.high == 1.0);
+    CHECK(mine.interquartile_mean.high == 1.25);
+}
+
+TEST_CASE("the interval of a comparison is that over all resamples within the tasks", "[evaluate]") {
+    std::vector<std::vector<double>> const ours{{1, 4}, {9, 2}}, theirs{{2, 3}, {5, 1}};
+    // Two values of two runs: 2^8 equally likely resamples.
+    std::vector<double> improvements;
+    for (unsigned code = 0; code < 256; ++code) {
+        auto const drawn = [&](std::vector<double> const& from, unsigned shift) {
+            return std::vector<double>{from[(code >> shift) & 1u], from[(code >> (shift + 1)) & 1u]};
+        };
+        double sum = 0.0;
+        for (unsigned task = 0; task < 2; ++task)
+            for (double const a : drawn(ours[task], 4 * task))
+                for (double const b : drawn(theirs[task], 4 * task + 2))
+                    sum += a > b ? 0.125 : a == b ? 0.0625 : 0.0;
+        improvements.push_back(sum);
+    }
+    std::ranges::sort(improvements);
+    auto const found = compare(ours, theirs, {.level = 0.8, .resamples = 40'000});
+    CHECK(found.improvement.low == Approx(improvements[25]).margin(0.01));
+    CHECK(found.improvement.high == Approx(improvements[230]).margin(0.01));
+}
+
+TEST_CASE("what cannot be compared is refused", "[evaluate]") {
+    using table = std::vector<std::vector<double>>;
+    CHECK_THROWS_WITH(
+        compare(table{}, table{}),
+        "compare: there are scores for 0 tasks and 0 of the baseline, but must be as many, and at least one");
+    CHECK_THROWS_WITH(compare(table{{1}}, table{{}}), "compare: task 0 has no score");
+    CHECK_THROWS_WITH(compare(table{{1}, {std::nan("")}}, table{{1}, {2}}),
+                      "compare: task 1 has the score nan, but all must be finite");
+    CHECK_THROWS_WITH(compare(table{{1}}, table{{-1, 1}}),
+                      "compare: the baseline's mean on task 0 is 0, but must be positive");
+}

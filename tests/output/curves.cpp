@@ -52,6 +52,48 @@ TEST_CASE("gmac-curves draws the runs that have an update, and names those that 
     CHECK(nothing.text.ends_with("gmac-curves: none of these runs has an update yet\n"));
 }
 
+TEST_CASE("gmac-curves compares algorithms with a baseline, over the environments that both have") {
+    test::scratch_folder const folder;
+    std::string folders;
+    auto const add = [&](std::string const& environment, std::string const& algorithm, int seed,
+                         std::string const& score, std::string const& evaluation = {}) {
+        std::string const name = fmt::format("{}-{}-{}", environment, algorithm, seed);
+        std::filesystem::create_directories(folder / name);
+        test::spit(folder / (name + "/config.json"),
+                   fmt::format(R"({{"env": "{}", "algorithm": "{}", "seed": {}}})", environment, algorithm, seed));
+        test::spit(folder / (name + "/metrics.csv"), "frames,seconds,mean_return\n200,1," + score + "\n");
+        if (!evaluation.empty())
+            test::spit(folder / (name + "/summary.json"), R"({"evaluation": {"mean": )" + evaluation + "}}");
+        folders += name + " ";
+    };
+    add("x", "ppo", 1, "2");
+    add("x", "ppo", 2, "2");
+    add("x", "gmac", 1, "0", "1"); // the evaluation counts
+    add("x", "gmac", 2, "3");
+    add("y", "ppo", 1, "8");
+    add("y", "ppo", 2, "4");
+    add("y", "ppo", 3, "6");
+    add("y", "gmac", 1, "8");
+    add("y", "gmac", 2, "10");
+    add("z", "gmac", 1, "100"); // not in the baseline
+    auto const compared = curves(folder, folders + "--baseline ppo");
+    INFO(compared.text);
+    CHECK(compared.status == 0);
+    // By hand: tests/evaluate/statistics.cpp.
+    CHECK(compared.says(
+        "| algorithm | environments | runs | interquartile mean, ppo = 1 | chance of a run to be better than "
+        "one of ppo |"));
+    CHECK(compared.says("| gmac | 2 | 4 | 1.42 ("));
+    CHECK(compared.says(") | 0.71 ("));
+    auto const unknown = curves(folder, folders + "--baseline dqn");
+    CHECK(unknown.status == 1);
+    CHECK(unknown.says("--baseline is dqn, but must be the algorithm of one of the runs: gmac, ppo"));
+    add("x", "gmac", 3, "nan");
+    auto const endless = curves(folder, folders + "--baseline ppo");
+    CHECK(endless.status == 1);
+    CHECK(endless.says("--baseline: the run of gmac on x with seed 3 has no episode that ended"));
+}
+
 TEST_CASE("gmac-curves says which file is wrong, and how") {
     scratch_folder const folder;
     write_run(folder / "a", "1", two_rows);

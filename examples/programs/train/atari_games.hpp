@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "image_player.hpp"
+#include "image_experiment.hpp"
 
 #include "ale/atari.hpp"
 
@@ -32,7 +32,7 @@ template <std::invocable<ale::preprocessing const&> Make>
     requires ale::emulator<std::invoke_result_t<Make&, ale::preprocessing const&>>
 [[nodiscard]] image_games games_of(Make make, ale::preprocessing const& all_rules, executor& tasks) {
     return [make = std::move(make), all_rules, &tasks](image_games_for use, std::size_t count,
-                                                       std::uint64_t seed) -> std::unique_ptr<image_player::batch> {
+                                                       std::uint64_t seed) -> std::unique_ptr<image_trainer::batch> {
         using emulator = std::invoke_result_t<Make const&, ale::preprocessing const&>;
         ale::preprocessing rules = all_rules;
         rules.episodic_life = rules.episodic_life && use == image_games_for::learning;

@@ -152,6 +152,8 @@ request parse(int argc, char const* const* argv) {
     if (!chosen.algorithm.empty())
         asked.settings.algorithm = chosen.algorithm;
     require_known("algorithm", asked.settings.algorithm, algorithm_names());
+    for (std::string const& name : critics_of(asked.settings))
+        require_known("method in --critics", name, algorithm_names());
     if (is_atari(asked.settings.environment))
         asked.settings.rom = find_game_rom(asked.settings.environment, asked.settings.rom, roms);
     validate(asked.settings);

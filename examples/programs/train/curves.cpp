@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-curves: one picture and one table of several runs of gmac-train.
+#include "evaluate/statistics.hpp"
 #include "output/json_value.hpp"
 #include "output/learning_figure.hpp"
 #include "output/metrics_table.hpp"
@@ -9,6 +10,7 @@
 #include <gmac/storage/json.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -73,9 +76,47 @@ std::optional<line> add_run(fs::path const& folder, train::learning_figure& figu
     return result;
 }
 
+/// Each other algorithm beside the baseline, over the environments in which both have runs: by the evaluation of a run, or
+/// the mean of its last 100 episodes if it has none.
+void print_comparison(std::vector<line> const& lines, std::string const& baseline) {
+    std::map<std::string, std::map<std::string, std::vector<double>>> scores; // algorithm, environment
+    for (line const& one : lines) {
+        double const score = std::isnan(one.evaluation) ? one.last : one.evaluation;
+        gmac::require(!std::isnan(score), "--baseline: the run of {} on {} with seed {} has no episode that ended",
+                      one.algorithm, one.environment, one.seed);
+        scores[one.algorithm][one.environment].push_back(score);
+    }
+    std::vector<std::string> known;
+    for (auto const& [algorithm, all] : scores)
+        known.push_back(algorithm);
+    gmac::require(scores.contains(baseline), "--baseline is {}, but must be the algorithm of one of the runs: {}",
+                  baseline, fmt::join(known, ", "));
+    fmt::print(
+        "\n| algorithm | environments | runs | interquartile mean, {0} = 1 | chance of a run to be better than one of {0} "
+        "|\n| --- | ---: | ---: | ---: | ---: |\n",
+        baseline);
+    for (auto const& [algorithm, all] : scores) {
+        if (algorithm == baseline)
+            continue;
+        std::vector<std::vector<double>> ours, theirs;
+        std::size_t runs = 0;
+        for (auto const& [environment, values] : all)
+            if (auto const found = scores[baseline].find(environment); found != scores[baseline].end()) {
+                ours.push_back(values);
+                theirs.push_back(found->second);
+                runs += values.size();
+            }
+        if (ours.empty())
+            continue;
+        auto const [mean, improvement] = train::compare(ours, theirs);
+        fmt::print("| {} | {} | {} | {:.2f} ({:.2f} … {:.2f}) | {:.2f} ({:.2f} … {:.2f}) |\n", algorithm, ours.size(),
+                   runs, mean.value, mean.low, mean.high, improvement.value, improvement.low, improvement.high);
+    }
+}
+
 void run(int argc, char** argv) {
     std::vector<std::string> folders;
-    std::string out, title;
+    std::string out, title, baseline;
     CLI::App app(
         "gmac-curves draws the learning curves of several runs of gmac-train, a panel an environment and one colour an "
         "algorithm with its mean and spread over the runs, and prints a table of them.");
@@ -83,6 +124,10 @@ void run(int argc, char** argv) {
     gmac::examples::add_option(app, "--out", out,
                                "picture without its ending: .png and .svg are written; without it only the table");
     gmac::examples::add_option(app, "--title", title, "of the picture; by default the environment");
+    gmac::examples::
+        add_option(app, "--baseline", baseline,
+                   "algorithm that the others are compared with over all environments, with 95 % intervals by "
+                   "the stratified bootstrap");
     gmac::examples::parse_options(app, argc, argv);
     train::learning_figure figure;
     std::vector<line> lines;
@@ -98,6 +143,8 @@ void run(int argc, char** argv) {
     for (line const& one : lines)
         fmt::print("| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.0f} |\n", one.environment, one.algorithm,
                    one.seed, one.best, one.last, one.evaluation, one.seconds, one.frames / one.seconds);
+    if (!baseline.empty())
+        print_comparison(lines, baseline);
     if (out.empty())
         return;
     if (figure.panels.size() == 1) {

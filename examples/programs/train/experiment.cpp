@@ -3,6 +3,7 @@
 
 #include "environments.hpp"
 #include "episode.hpp"
+#include "image_experiment.hpp"
 #include "run_memory.hpp"
 #include "trunk_text.hpp"
 
@@ -31,8 +32,11 @@ public:
     void persist(archive& state) override { agent_->persist(state); }
     [[nodiscard]] std::uint64_t frames() const override { return agent_->frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
+    [[nodiscard]] std::vector<std::pair<std::string, observer_report>> critics() const override {
+        return agent_->critic_reports();
+    }
     void save_policy(std::filesystem::path const& file) const override {
-        gmac::save_policy(file, agent_->policy(worlds_));
+        gmac::save_policy(file, agent_->policy(&worlds_));
     }
 
     [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) override {

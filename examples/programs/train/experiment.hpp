@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace gmac::examples::train {
@@ -25,6 +27,8 @@ public:
     virtual void persist(archive& state) = 0;
     [[nodiscard]] virtual std::uint64_t frames() const = 0;
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
+    /// What the critics that watch learned of the latest rollout, by the names of their methods.
+    [[nodiscard]] virtual std::vector<std::pair<std::string, observer_report>> critics() const = 0;
     /// Writes what a program needs that acts and does not train.
     virtual void save_policy(std::filesystem::path const& file) const = 0;
     /// As many episodes with the most likely actions, in rewards as the environment gives them. `stop` is asked before
@@ -37,10 +41,6 @@ public:
 /// Throws gmac::error for an environment or an algorithm that is not known or was left out of this program, and if the
 /// run takes more memory than there is.
 [[nodiscard]] std::unique_ptr<experiment> make_experiment(settings const& settings, executor& tasks);
-
-/// The same for an Atari game, and for a game of MinAtar.
-[[nodiscard]] std::unique_ptr<experiment> make_atari_experiment(settings const& settings, executor& tasks);
-[[nodiscard]] std::unique_ptr<experiment> make_minatar_experiment(settings const& settings, executor& tasks);
 
 /// Six steps, evenly over an episode; fewer if it is shorter.
 [[nodiscard]] inline std::vector<std::size_t> panel_steps(std::size_t length) {

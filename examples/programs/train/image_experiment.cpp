@@ -3,14 +3,68 @@
 
 #include "episode.hpp"
 
+#include <gmac/core/archive.hpp>
+#include <gmac/core/error.hpp>
+#include <gmac/core/random.hpp>
 #include <gmac/deploy/policy_file.hpp>
 #include <gmac/environment/observation_stack.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <numeric>
 #include <utility>
 
 namespace gmac::examples::train {
 
 namespace {
+
+/// One game of a batch of one, step by step.
+class image_game {
+public:
+    explicit image_game(std::unique_ptr<image_trainer::batch> world)
+        : world_(std::move(world)),
+          observation_(world_->observation_size()),
+          action_(action_size(world_->action_space())),
+          stack_(*world_) {}
+
+    void reset() {
+        world_->reset(row(observation_));
+        stack_.restart(row(observation_));
+        ended = false;
+    }
+    [[nodiscard]] std::span<std::uint8_t const> state() const {
+        auto const first = stack_.states().row(0);
+        return {first.data(), first.size()};
+    }
+    [[nodiscard]] std::span<float> action() noexcept { return action_; }
+    /// With action(); returns the reward.
+    double step() {
+        world_->step(row(action_), {row(observation_), {}, reward_, terminated_, truncated_});
+        stack_.advance({row(observation_), {}, reward_, terminated_, truncated_});
+        ended = terminated_[0] != 0 || truncated_[0] != 0;
+        return static_cast<double>(reward_[0]);
+    }
+    void persist(archive& state) {
+        world_->persist(state);
+        stack_.persist(state);
+    }
+    [[nodiscard]] bool can_be_stored() const { return world_->checkpointable(); }
+
+    bool ended = false;
+
+private:
+    template <class T>
+    [[nodiscard]] static matrix_view<T> row(std::vector<T>& values) noexcept {
+        return {values.data(), 1, values.size()};
+    }
+
+    std::unique_ptr<image_trainer::batch> world_;
+    std::vector<std::uint8_t> observation_, terminated_ = {0}, truncated_ = {0};
+    std::vector<float> action_, reward_ = {0.0f};
+    observation_stack<std::uint8_t> stack_;
+};
 
 /// States before each step of an episode, what each step gave, and whether the episode came to its end.
 struct image_episode {
@@ -19,27 +73,37 @@ struct image_episode {
     bool ended = false;
 };
 
-/// Plays an episode of a batch of one game with the most likely actions, up to a number of steps.
-[[nodiscard]] image_episode play(image_player& agent, image_player::batch& world, std::size_t most) {
-    std::vector<std::uint8_t> observation(world.observation_size()), terminated(1), truncated(1);
-    std::vector<float> action(1), reward(1);
-    matrix_view<std::uint8_t> const seen(observation.data(), 1, observation.size());
-    basic_step_result<std::uint8_t> const result{seen, {}, reward, terminated, truncated};
-    observation_stack<std::uint8_t> stack(world);
+/// Plays a game with the most likely actions, up to a number of steps.
+[[nodiscard]] image_episode play(image_trainer& agent, image_game game, std::size_t most) {
     image_episode played;
-    world.reset(seen);
-    stack.restart(seen);
-    while (!played.ended && played.rewards.size() < most) {
-        auto const state = stack.states().row(0);
-        played.states.emplace_back(state.data(), state.data() + state.size());
-        agent.act(played.states.back(), action);
-        world.step({action.data(), 1, 1}, result);
-        stack.advance(result);
-        played.rewards.push_back(static_cast<double>(reward[0]));
-        played.ended = terminated[0] != 0 || truncated[0] != 0;
+    game.reset();
+    while (!game.ended && played.rewards.size() < most) {
+        played.states.emplace_back(game.state().begin(), game.state().end());
+        agent.act(game.state(), game.action());
+        played.rewards.push_back(game.step());
     }
+    played.ended = game.ended;
     return played;
 }
+
+/// Loads what a game stored, but with chances of its own.
+class other_chances final : public archive {
+public:
+    other_chances(archive& stored, random_stream const& random)
+        : stored_(stored), words_{random.seed(), random.stream(), random.position()} {}
+
+    [[nodiscard]] bool loading() const noexcept override { return true; }
+    void array(std::string const& name, element_type type, std::span<std::size_t const> shape, void* data) override {
+        stored_.array(name, type, shape, data);
+        if (name.ends_with("streams"))
+            std::ranges::copy(words_, static_cast<std::uint64_t*>(data));
+    }
+    void bytes(std::string const& name, std::vector<std::byte>& data) override { stored_.bytes(name, data); }
+
+private:
+    archive& stored_;
+    std::array<std::uint64_t, 3> words_;
+};
 
 } // namespace
 
@@ -47,10 +111,10 @@ image_experiment::image_experiment(settings const& settings, executor& tasks, im
     : settings_(settings),
       games_(std::move(games)),
       worlds_(games_(image_games_for::learning, settings.environments, settings.seed)),
-      agent_(make_image_player(settings, *worlds_, tasks)) {}
+      agent_(make_image_trainer(settings, *worlds_, tasks)) {}
 
 void image_experiment::save_policy(std::filesystem::path const& file) const {
-    gmac::save_policy(file, agent_->policy());
+    gmac::save_policy(file, agent_->policy(nullptr));
 }
 
 std::vector<finished_episode> image_experiment::evaluate(std::size_t episodes, std::function<bool()> stop) {
@@ -62,8 +126,8 @@ std::vector<finished_episode> image_experiment::evaluate(std::size_t episodes, s
 std::vector<value_panel> image_experiment::value_panels() {
     constexpr std::size_t most = 2000;
     constexpr std::size_t horizon = 500; // steps after which a reward hardly counts: 0.99^500 is 0.7 %
-    auto const world = games_(image_games_for::learning, 1, settings_.seed + 2'000'000);
-    auto const played = play(*agent_, *world, most);
+    auto const played =
+        play(*agent_, image_game(games_(image_games_for::learning, 1, settings_.seed + 2'000'000)), most);
     std::vector<double> returns = played.rewards;
     for (std::size_t t = returns.size() - 1; t-- > 0;)
         returns[t] += settings_.agent.discount * returns[t + 1];
@@ -73,9 +137,97 @@ std::vector<value_panel> image_experiment::value_panels() {
     return panels;
 }
 
-std::vector<std::uint8_t> image_experiment::state_after(std::size_t steps, std::uint64_t seed) {
-    auto const world = games_(image_games_for::learning, 1, seed);
-    return play(*agent_, *world, steps + 1).states.back();
+namespace {
+
+/// One step with an action as in training; returns the reward.
+double sampled_step(image_trainer& agent, image_game& game, random_stream& random) {
+    agent.sample({game.state().data(), 1, game.state().size()}, {&random, 1},
+                 {game.action().data(), 1, game.action().size()});
+    return game.step();
+}
+
+[[nodiscard]] image_moment moment_of(image_game& game, std::size_t step) {
+    image_moment now{.step = step, .state = {game.state().begin(), game.state().end()}, .world = {}};
+    if (game.can_be_stored())
+        now.world = snapshot::of([&](archive& state) { game.persist(state); });
+    return now;
+}
+
+} // namespace
+
+image_moment image_experiment::moment_after(std::size_t steps, std::uint64_t seed) {
+    image_game game(games_(image_games_for::learning, 1, seed));
+    random_stream random = stream_for(seed, stream_purpose::action);
+    game.reset();
+    for (std::size_t t = 0; t < steps; ++t) {
+        static_cast<void>(sampled_step(*agent_, game, random));
+        require(!game.ended, "the game of seed {} ends with step {}: there is no state after {}", seed, t + 1, steps);
+    }
+    return moment_of(game, steps);
+}
+
+image_moment image_experiment::moment_before_end(std::size_t steps, std::uint64_t seed) {
+    constexpr std::size_t most = 20'000;
+    image_game game(games_(image_games_for::learning, 1, seed));
+    random_stream random = stream_for(seed, stream_purpose::action);
+    game.reset();
+    std::deque<image_moment> latest; // the last one is the state before the coming step
+    for (std::size_t t = 0; !game.ended; ++t) {
+        require(t < most, "the game of seed {} has not ended after {} steps", seed, most);
+        latest.push_back(moment_of(game, t));
+        if (latest.size() > steps)
+            latest.pop_front();
+        static_cast<void>(sampled_step(*agent_, game, random));
+    }
+    require(steps > 0 && latest.size() == steps,
+            "the game of seed {} has {} steps: there is no state {} before its end", seed, latest.size(), steps);
+    return std::move(latest.front());
+}
+
+std::vector<double> image_experiment::returns_from(image_moment const& moment, std::size_t plays, std::uint64_t seed) {
+    if (plays == 0)
+        return {};
+    require(!moment.world.tensors().empty(), "a state of this game cannot be stored: no game can go on from it");
+    double const discount = settings_.agent.discount;
+    // What comes after this many steps counts less than a ten-thousandth.
+    double const horizon = discount < 1.0 ? std::ceil(std::log(1e-4) / std::log(discount)) : 10'000.0;
+    auto const most = static_cast<std::size_t>((std::max)(horizon, 1.0));
+    std::deque<image_game> games;
+    std::vector<random_stream> streams;
+    for (std::size_t i = 0; i < plays; ++i) {
+        auto& game = games.emplace_back(games_(image_games_for::learning, 1, seed));
+        moment.world.restore([&](archive& stored) {
+            other_chances chances(stored, stream_for(seed, stream_purpose::evaluation, 2 * i));
+            game.persist(chances);
+        });
+        streams.push_back(stream_for(seed, stream_purpose::evaluation, 2 * i + 1));
+    }
+    std::vector<std::size_t> going(plays); // games, in the order of their rows
+    std::iota(going.begin(), going.end(), std::size_t{0});
+    std::vector<double> returns(plays);
+    std::size_t const size = games.front().state().size(), width = games.front().action().size();
+    std::vector<std::uint8_t> states(plays * size);
+    std::vector<float> actions(plays * width);
+    double weight = 1.0;
+    for (std::size_t t = 0; t < most && !going.empty(); ++t, weight *= discount) {
+        std::vector<random_stream> chances;
+        for (std::size_t row = 0; row < going.size(); ++row) {
+            std::ranges::copy(games[going[row]].state(), states.data() + row * size);
+            chances.push_back(streams[going[row]]);
+        }
+        agent_->sample({states.data(), going.size(), size}, chances, {actions.data(), going.size(), width});
+        std::vector<std::size_t> still;
+        for (std::size_t row = 0; row < going.size(); ++row) {
+            std::size_t const i = going[row];
+            streams[i] = chances[row];
+            std::copy_n(actions.data() + row * width, width, games[i].action().data());
+            returns[i] += weight * games[i].step();
+            if (!games[i].ended)
+                still.push_back(i);
+        }
+        going = std::move(still);
+    }
+    return returns;
 }
 
 } // namespace gmac::examples::train

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "experiment.hpp"
-#include "image_player.hpp"
 #include "settings.hpp"
+#include "trainer.hpp"
 
 #include <gmac/core/executor.hpp>
+#include <gmac/storage/snapshot.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,18 @@
 #include <vector>
 
 namespace gmac::examples::train {
+
+enum class image_games_for { learning, scores };
+/// Makes `count` environments of one game, as it is learned from or as it is scored.
+using image_games =
+    std::function<std::unique_ptr<image_trainer::batch>(image_games_for use, std::size_t count, std::uint64_t seed)>;
+
+/// A moment of a game: the state that the network sees, and what it takes to play on from it.
+struct image_moment {
+    std::size_t step = 0;
+    std::vector<std::uint8_t> state;
+    snapshot world; ///< of a batch of one, and of its observation_stack
+};
 
 /// Games as bytes, and the agent that plays them.
 class image_experiment final : public experiment {
@@ -24,26 +37,39 @@ public:
     void persist(archive& state) override { agent_->persist(state); }
     [[nodiscard]] std::uint64_t frames() const override { return agent_->frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
+    [[nodiscard]] std::vector<std::pair<std::string, observer_report>> critics() const override {
+        return agent_->critic_reports();
+    }
     void save_policy(std::filesystem::path const& file) const override;
     /// Whole games, with the rewards as they are.
     [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) override;
     /// In the rewards that the agent learns from, since it is these that it expects. A long game is not played to its end.
     [[nodiscard]] std::vector<value_panel> value_panels() override;
 
-    [[nodiscard]] image_player& agent() noexcept { return *agent_; }
-    /// The state after so many steps of a game with the most likely actions, or the last one of a shorter game.
-    [[nodiscard]] std::vector<std::uint8_t> state_after(std::size_t steps, std::uint64_t seed);
+    [[nodiscard]] image_trainer& agent() noexcept { return *agent_; }
+    /// The state after so many steps of a game with actions as in training, or so many before the step that ended it.
+    /// Throws gmac::error if the game is shorter, or has not ended after many.
+    [[nodiscard]] image_moment moment_after(std::size_t steps, std::uint64_t seed);
+    [[nodiscard]] image_moment moment_before_end(std::size_t steps, std::uint64_t seed);
+    /// The discounted return of each of `plays` games that go on from a moment, with actions as in training and chances of
+    /// their own. A game is cut where a reward hardly counts any more.
+    [[nodiscard]] std::vector<double> returns_from(image_moment const& moment, std::size_t plays, std::uint64_t seed);
 
 private:
-    using batch = image_player::batch;
+    using batch = image_trainer::batch;
 
     settings settings_;
     image_games games_;
     std::unique_ptr<batch> worlds_;
-    std::unique_ptr<image_player> agent_;
+    std::unique_ptr<image_trainer> agent_;
 };
 
-/// The experiment on the real emulator. Throws gmac::error if the ROM cannot be played.
-[[nodiscard]] std::unique_ptr<image_experiment> make_arcade_experiment(settings const& settings, executor& tasks);
+/// An Atari game, on the real emulator. Throws gmac::error if the ROM cannot be played, and if the emulator was left out of
+/// this program.
+[[nodiscard]] std::unique_ptr<image_experiment> make_atari_experiment(settings const& settings, executor& tasks);
+/// A game that is scored is cut after so many steps: some are played without end by a policy that never does another thing.
+inline constexpr std::size_t minatar_score_steps = 10'000;
+/// A game of MinAtar.
+[[nodiscard]] std::unique_ptr<image_experiment> make_minatar_experiment(settings const& settings, executor& tasks);
 
 } // namespace gmac::examples::train

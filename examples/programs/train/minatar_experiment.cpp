@@ -4,22 +4,27 @@
 
 #include "minatar/games.hpp"
 
+#include <gmac/environment/time_limit.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
 #include <memory>
 
 namespace gmac::examples::train {
 
-std::unique_ptr<experiment> make_minatar_experiment(settings const& settings, executor& tasks) {
+std::unique_ptr<image_experiment> make_minatar_experiment(settings const& settings, executor& tasks) {
     minatar::settings how;
     how.sticky = settings.sticky.value_or(how.sticky);
     how.full_actions = settings.full_action_set.value_or(how.full_actions);
     how.ramping = settings.ramping;
     image_games const games = minatar::visit_game(minatar_game(settings.environment), [&]<class Rules>() {
-        return image_games([how, &tasks](image_games_for, std::size_t count, std::uint64_t seed) {
+        return image_games([how, &tasks](image_games_for use, std::size_t count,
+                                         std::uint64_t seed) -> std::unique_ptr<image_trainer::batch> {
             using game = minatar::game<Rules>;
-            return std::make_unique<vector_environment<game>>(
-                count, seed, [&how](std::size_t) { return game(how); }, &tasks);
+            auto const make = [&how](std::size_t) { return game(how); };
+            if (use == image_games_for::learning)
+                return std::make_unique<vector_environment<game>>(count, seed, make, &tasks);
+            auto const cut = [&](std::size_t i) { return time_limit(make(i), minatar_score_steps); };
+            return std::make_unique<vector_environment<time_limit<game>>>(count, seed, cut, &tasks);
         });
     });
     return std::make_unique<image_experiment>(settings, tasks, games);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What gmac-train says of Atari games when it was built without the Arcade Learning Environment.
 #include "environments.hpp"
-#include "experiment.hpp"
+#include "image_experiment.hpp"
 
 #include <gmac/core/error.hpp>
 
@@ -18,7 +18,7 @@ namespace {
 
 } // namespace
 
-std::unique_ptr<experiment> make_atari_experiment(settings const& settings, executor&) {
+std::unique_ptr<image_experiment> make_atari_experiment(settings const& settings, executor&) {
     refuse(settings.environment);
 }
 std::string find_game_rom(std::string const& environment, std::string const&, std::string const&) {

@@ -5,6 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace gmac::examples::train {
 
@@ -85,6 +88,17 @@ std::vector<memory_use> memory_of(settings const& all, step_size const& step) {
                                     agent.minibatch, all.quantile_samples, all.quantile_hidden),
                         minibatch * real(all.quantile_samples) * (features + hidden) * number});
         trunk += (embedding + 1.0) * features + (features + 1.0) * hidden;
+    }
+    for (std::string const& name : critics_of(all)) {
+        settings one = all;
+        one.algorithm = name;
+        one.critics.clear();
+        one.agent.shared_trunk = true;
+        double bytes = rows * number * 2.0 * size_of_method(one).outputs;
+        auto const alone = memory_of(one, step);
+        for (auto const& use : std::span(alone).subspan(2)) // its environments and their rollouts are the agent's
+            bytes += use.bytes;
+        uses.push_back({fmt::format("--critics {}", name), bytes});
     }
     uses.push_back(
         {fmt::format("--shards {}", agent.shards), (std::min)(real(agent.shards), minibatch) * trunk * number});

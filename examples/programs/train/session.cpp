@@ -41,12 +41,17 @@ private:
 };
 
 /// A row of metrics.csv, whose first column is the key.
-[[nodiscard]] metrics_row row_of(update_report const& update, double seconds) {
+[[nodiscard]] metrics_row row_of(update_report const& update, double seconds, experiment const& of) {
     metrics_row row{{"frames", static_cast<double>(update.frames)}, {"seconds", seconds}};
     update.describe([&](std::string_view name, double value) {
         if (name != "frames" && name != "seconds")
             row.emplace_back(name, value);
     });
+    for (auto const& [name, report] : of.critics()) {
+        row.emplace_back(fmt::format("{}_value_loss", name), report.value_loss);
+        row.emplace_back(fmt::format("{}_explained_variance", name), report.explained_variance);
+        row.emplace_back(fmt::format("{}_gradient_norm", name), report.gradient_norm);
+    }
     return row;
 }
 
@@ -157,7 +162,7 @@ void session::survey_tables(checkpoint_notes const& stored) {
                 fmt::format("{} was changed: up to frame {} it has {}, but had {} when the checkpoint was written",
                             file.string(), frames_before_, extent.fingerprint(), seen));
     };
-    survey(folder_.metrics(), stored.metrics, row_of(update_report(), 0.0));
+    survey(folder_.metrics(), stored.metrics, row_of(update_report(), 0.0, *experiment_));
     survey(folder_.episodes(), stored.episodes, row_of(timed_episode()));
 }
 
@@ -166,7 +171,7 @@ double session::seconds() const {
 }
 
 std::size_t session::evaluation_episodes() const {
-    // An Atari game may take half an hour of play, and the paper counts the last games of the training.
+    // A game may take half an hour of play, and the paper counts the last games of the training.
     return asked_.evaluation_episodes.value_or(sees_images(asked_.settings.environment) ? 0 : 20);
 }
 
@@ -177,6 +182,8 @@ int session::run() {
         fmt::format("{} on {}, seed {}: {} parameters, {} environments x {} steps, {} threads\nwriting to {}",
                     settings.algorithm, settings.environment, settings.seed, experiment_->parameter_count(),
                     settings.environments, settings.agent.steps, asked_.threads, folder_.path().string()));
+    if (!settings.critics.empty())
+        progress_.note(fmt::format("critics that watch: {}", settings.critics));
     for (std::string const& note : notes_)
         progress_.note(note);
     start_ = std::chrono::steady_clock::now();
@@ -217,7 +224,7 @@ void session::record(update_report const& update) {
     bool const first = !metrics_;
     if (first)
         begin_writing();
-    metrics_row const row = row_of(update, seconds());
+    metrics_row const row = row_of(update, seconds(), *experiment_);
     std::vector<std::pair<std::string, double>> scalars;
     for (auto const& [name, value] : row) {
         bool const of_episodes = name.ends_with("_return") || name.ends_with("_length") || name == "episodes";

@@ -109,9 +109,10 @@ settings atari() {
     return s;
 }
 
-/// The paper's for Atari games, with the network of MinAtar's authors.
+/// The paper's for Atari games, with the network of MinAtar's authors, which is smaller and learns faster.
 settings minatar() {
     settings s = atari();
+    s.agent.learning_rate = 1e-3;
     s.agent.hidden = {128};
     s.frames = 5'000'000;
     return s;
@@ -201,6 +202,23 @@ void require_known(std::string_view what, std::string_view name, std::span<std::
             fmt::join(known, ", "));
 }
 
+std::vector<std::string> critics_of(settings const& settings) {
+    std::vector<std::string> names;
+    if (settings.critics.empty())
+        return names;
+    for (std::size_t begin = 0; begin <= settings.critics.size();) {
+        std::size_t const end = (std::min)(settings.critics.find(',', begin), settings.critics.size());
+        std::string name = settings.critics.substr(begin, end - begin);
+        require(!name.empty(), "--critics is \"{}\", but must be names of methods with a comma between two of them",
+                settings.critics);
+        require(std::ranges::find(names, name) == names.end(), "--critics is \"{}\", which has {} twice",
+                settings.critics, name);
+        names.push_back(std::move(name));
+        begin = end + 1;
+    }
+    return names;
+}
+
 settings default_settings(std::string const& environment, std::string const& algorithm) {
     if (!is_atari(environment))
         require_known("environment", environment, environments);
@@ -239,6 +257,7 @@ void validate(settings const& all) {
             "--atom-minimum is {} and --atom-maximum {}, but both must be finite and the minimum the lower one",
             all.atom_minimum, all.atom_maximum);
     validate(all.agent);
+    static_cast<void>(critics_of(all));
     if (is_atari(all.environment))
         static_cast<void>(ale::preprocessing_named(all.preprocessing));
     if (sees_images(all.environment) && !all.trunk.empty())

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gmac::examples {
 
@@ -54,6 +55,7 @@ struct settings {
     double histogram_deviation = 0.75; ///< of HL-Gauss, in widths of a bin
     bool normalize_observations = false;
     bool normalize_rewards = false;
+    std::string critics; ///< methods with a comma between two of them
     // For images.
     std::string trunk;              ///< of read_trunk; without a value the environment decides
     std::optional<double> sticky{}; ///< likewise, and for Atari games the preprocessing
@@ -108,6 +110,8 @@ struct settings {
         visit("Value distribution", "atom-symlog", atom_symlog, "atoms evenly spaced in sign(z) log(1 + |z|)");
         visit("Value distribution", "histogram-deviation", histogram_deviation,
               "hl_gauss: of the Gaussian that a target is smoothed by, in distances of two atoms");
+        visit("Value distribution", "critics", critics,
+              "further methods, separated by commas, that learn the value of the same policy and have no say in it");
         visit("Policy", "state-dependent-deviation", state_dependent_deviation,
               "continuous actions: the deviation comes from the network, or is one free parameter an action");
         visit("Policy", "deviation-floor", deviation_floor,
@@ -147,6 +151,9 @@ struct settings {
 [[nodiscard]] bool group_fits(std::string_view group, std::string_view environment);
 /// The names that `--preset` takes.
 [[nodiscard]] std::span<std::string_view const> preset_names();
+
+/// The methods in settings.critics. Throws gmac::error for an empty name and for one that is there twice.
+[[nodiscard]] std::vector<std::string> critics_of(settings const& settings);
 
 /// Fails with the list of what is known unless `name` is in it.
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known);

@@ -64,6 +64,7 @@ stored_run::stored_run(fs::path const& path, executor& tasks) {
                                                   normalization_of(settings_));
     auto small = settings_; // no rollout will be made
     small.environments = small.agent.steps = small.agent.minibatch = 1;
+    small.critics.clear();
     trainer_ = make_trainer(small, *worlds_, tasks);
     load_checkpoint(
         stored, "checkpoint " + file.string(),

@@ -4,16 +4,24 @@
 #include "settings.hpp"
 
 #include <gmac/agent/actor_critic.hpp>
+#include <gmac/agent/observer.hpp>
+#include <gmac/backends/simd.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/deploy/policy.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/normalized.hpp>
+#include <gmac/nn/image_trunk.hpp>
+#include <gmac/nn/mlp.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace gmac::examples::train {
@@ -23,31 +31,80 @@ struct value_component {
     double weight = 0.0, mean = 0.0, deviation = 0.0;
 };
 
-/// An agent whose method was chosen at run time: what the program needs of any actor_critic.
-class trainer {
+/// The network below actor and critic: images are bytes.
+using image_trunk = nn::image_trunk<backends::simd<float>>;
+template <class O>
+using trunk_for = std::conditional_t<std::same_as<O, std::uint8_t>, image_trunk, nn::mlp<backends::simd<float>>>;
+
+/// A critic that watches an agent (--critics), whose method was chosen at run time.
+template <class O>
+class watching_critic : public rollout_observer<float, O> {
 public:
-    virtual ~trainer() = default;
+    [[nodiscard]] virtual observer_report const& report() const = 0;
+    /// The value distribution of one state.
+    [[nodiscard]] virtual std::vector<value_component> value_distribution(std::span<O const> state) = 0;
+};
+
+/// An agent whose method was chosen at run time: what the program needs of any actor_critic with observations of `O`. A
+/// state is what the network sees: all observations of the history, one after the other.
+template <class O>
+class basic_trainer {
+public:
+    using batch = basic_environment_batch<O>;
+    /// Makes a critic for rollouts of this shape, with a network like the agent's.
+    using critic_factory = std::unique_ptr<watching_critic<O>>(settings const&, rollout<float, O> const&,
+                                                               trunk_for<O> const&, std::uint64_t seed,
+                                                               std::size_t threads);
+
+    virtual ~basic_trainer() = default;
     virtual void train(train_options const& options) = 0;
     virtual void persist(archive& state) = 0;
     /// The part of `persist` that acting needs.
     virtual void persist_parameters(archive& state) = 0;
-    /// What acts as the agent and does not train, with the normalisation of `worlds`.
-    [[nodiscard]] virtual deployed_policy<> policy(normalized_environments const& worlds) const = 0;
+    /// What acts as the agent and does not train, with the normalisation of `worlds`, if there is one.
+    [[nodiscard]] virtual deployed_policy<backends::simd<float>, trunk_for<O>> policy(
+        normalized_environments const* worlds) const = 0;
     [[nodiscard]] virtual std::uint64_t frames() const = 0;
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
     /// One episode in each environment with the most likely actions.
-    [[nodiscard]] virtual std::vector<finished_episode> evaluate(environment_batch& worlds) const = 0;
-    /// The most likely action for one observation, as an environment takes it.
-    virtual void act(std::span<float const> observation, std::span<float> action) = 0;
-    /// The value distribution of one observation.
-    [[nodiscard]] virtual std::vector<value_component> value_distribution(std::span<float const> observation) = 0;
+    [[nodiscard]] virtual std::vector<finished_episode> evaluate(batch& worlds) const = 0;
+    /// The most likely action in one state, as an environment takes it.
+    virtual void act(std::span<O const> state, std::span<float> action) = 0;
+    /// Actions as in training, states [n, state size] → actions [n, action size], with one stream a row.
+    virtual void sample(matrix_view<O const> states, std::span<random_stream> streams, matrix_view<float> actions) = 0;
+    /// The value distribution of one state.
+    [[nodiscard]] virtual std::vector<value_component> value_distribution(std::span<O const> state) = 0;
+
+    /// Lets a critic watch from now on, until the end of the agent.
+    virtual watching_critic<O>& watch(critic_factory& make, std::uint64_t seed) = 0;
+
+    [[nodiscard]] std::vector<std::pair<std::string, observer_report>> critic_reports() const {
+        std::vector<std::pair<std::string, observer_report>> reports;
+        for (auto const& [name, critic] : critics)
+            reports.emplace_back(name, critic->report());
+        return reports;
+    }
+
+    /// Those that watch, by the names of their methods.
+    struct named_critic {
+        std::string name;
+        watching_critic<O>* critic;
+    };
+    std::vector<named_critic> critics;
 };
+using trainer = basic_trainer<float>;
+using image_trainer = basic_trainer<std::uint8_t>;
 
 /// The names that `--algorithm` takes.
 [[nodiscard]] std::span<std::string_view const> algorithm_names();
 
-/// The agent of settings.algorithm for these environments. Throws gmac::error if the name is not known.
+/// The agent of settings.algorithm for these environments, and the critics of settings.critics. Throws gmac::error if a
+/// name is not known.
 [[nodiscard]] std::unique_ptr<trainer> make_trainer(settings const& settings, environment_batch& worlds,
                                                     executor& tasks);
+/// The same for environments of images, with one of the paper's four methods. Throws gmac::error for another one, and for a
+/// trunk that does not fit the images.
+[[nodiscard]] std::unique_ptr<image_trainer> make_image_trainer(settings const& settings, image_trainer::batch& worlds,
+                                                                executor& tasks);
 
 } // namespace gmac::examples::train

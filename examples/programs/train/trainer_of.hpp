@@ -10,20 +10,64 @@
 #include <gmac/deploy/policy.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace gmac::examples::train {
 
+/// The head and the loss of one method as a critic that watches.
+template <class Agent>
+class critic_of final : public watching_critic<typename Agent::observation_type> {
+    using head_type = typename Agent::head_type;
+    using loss_type = typename Agent::loss_type;
+    using O = typename Agent::observation_type;
+
+public:
+    critic_of(settings const& settings, rollout<float, O> const& like, trunk_for<O> const& trunk, std::uint64_t seed,
+              std::size_t threads)
+        : inner_(like, trunk, settings.agent,
+                 {.head = make_head<head_type>(settings), .loss = make_loss<loss_type>(settings), .seed = seed},
+                 threads),
+          work_(inner_.make_workspace()) {}
+
+    void observe(rollout<float, O> const& seen, std::uint64_t number, double learning_rate, executor& tasks) override {
+        inner_.observe(seen, number, learning_rate, tasks);
+    }
+    void persist(archive& state) override { inner_.persist(state); }
+    [[nodiscard]] observer_report const& report() const override { return inner_.report(); }
+    [[nodiscard]] std::vector<value_component> value_distribution(std::span<O const> state) override {
+        random_stream random = stream_for(0, stream_purpose::evaluation);
+        return components_of(inner_.head(), inner_.value_outputs({state.data(), 1, state.size()}, random, work_));
+    }
+
+private:
+    using observer_type = observer<head_type, loss_type, backends::simd<float>, trunk_for<O>>;
+    observer_type inner_;
+    typename observer_type::workspace work_;
+};
+
 /// One method of the library as a trainer. Each method is compiled in a file of its own, which keeps files quick to
 /// compile and lets two cores work.
 template <class Agent>
-class trainer_of final : public trainer {
+class trainer_of final : public basic_trainer<typename Agent::observation_type> {
+    using O = typename Agent::observation_type;
+    using base = basic_trainer<O>;
+
 public:
-    trainer_of(settings const& settings, environment_batch& worlds, executor& tasks)
-        : agent_(worlds, settings.agent,
+    using typename base::batch;
+    using typename base::critic_factory;
+
+    /// `trunk` is what the agent takes behind its environments: nothing, or a trunk.
+    template <class... Trunk>
+    trainer_of(settings const& settings, batch& worlds, executor& tasks, Trunk... trunk)
+        : settings_(settings),
+          threads_(tasks.concurrency()),
+          agent_(worlds, std::move(trunk)..., settings.agent,
                  {.actor = make_actor(settings),
                   .head = make_head<typename Agent::head_type>(settings),
                   .loss = make_loss<typename Agent::loss_type>(settings),
@@ -34,21 +78,35 @@ public:
     void train(train_options const& options) override { agent_.train(options); }
     void persist(archive& state) override { agent_.persist(state); }
     void persist_parameters(archive& state) override { agent_.persist_parameters(state); }
-    [[nodiscard]] deployed_policy<> policy(normalized_environments const& worlds) const override {
-        return deploy(agent_, worlds);
+    [[nodiscard]] deployed_policy<backends::simd<float>, trunk_for<O>> policy(
+        normalized_environments const* worlds) const override {
+        if constexpr (std::same_as<O, float>)
+            if (worlds)
+                return deploy(agent_, *worlds);
+        return deploy(agent_);
     }
     [[nodiscard]] std::uint64_t frames() const override { return agent_.frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_.parameters().size(); }
-    [[nodiscard]] std::vector<finished_episode> evaluate(environment_batch& worlds) const override {
+    [[nodiscard]] std::vector<finished_episode> evaluate(batch& worlds) const override {
         auto policy = agent_.policy(worlds.size());
         return gmac::evaluate(policy, worlds);
     }
-    void act(std::span<float const> observation, std::span<float> action) override { policy_.act(observation, action); }
-
-    [[nodiscard]] std::vector<value_component> value_distribution(std::span<float const> observation) override {
+    void act(std::span<O const> state, std::span<float> action) override { policy_.act(state, action); }
+    void sample(matrix_view<O const> states, std::span<random_stream> streams, matrix_view<float> actions) override {
+        if (sampled_ < states.rows())
+            sampler_.emplace(agent_.policy(sampled_ = states.rows()));
+        sampler_->sample(states, streams, actions);
+    }
+    [[nodiscard]] std::vector<value_component> value_distribution(std::span<O const> state) override {
         random_stream random = stream_for(0, stream_purpose::evaluation);
-        auto const outputs = policy_.value_outputs({observation.data(), 1, observation.size()}, random);
-        return components_of(agent_.head(), outputs);
+        return components_of(agent_.head(), policy_.value_outputs({state.data(), 1, state.size()}, random));
+    }
+
+    watching_critic<O>& watch(critic_factory& make, std::uint64_t seed) override {
+        auto made = make(settings_, agent_.experience(), agent_.networks().trunk(), seed, threads_);
+        auto& added = *made;
+        agent_.observe(std::move(made));
+        return added;
     }
 
 private:
@@ -64,8 +122,13 @@ private:
         }
         return actor;
     }
+
+    settings settings_;
+    std::size_t threads_;
     Agent agent_;
     gmac::policy<Agent> policy_;
+    std::optional<gmac::policy<Agent>> sampler_; // for batches of up to sampled_
+    std::size_t sampled_ = 0;
 };
 
 /// The agent whose actor fits the environments' actions.

@@ -141,9 +141,7 @@ private:
     template <class Choose>
     void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m,
              Choose&& choose) const {
-        require_shape(observations, observations.rows(), observation_size(), "observations", "policy");
-        require(observations.rows() <= m.network.rows, "policy: {} observations, but the memory was made for {}",
-                observations.rows(), m.network.rows);
+        m.network.observations.check(observations);
         matrix_view<scalar> const sampled(m.sampled.data(), observations.rows(), action_size());
         network_.act(parameters(), normalised(observations, m), action_space(), choose, sampled, actions, m.network);
     }

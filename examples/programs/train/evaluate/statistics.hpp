@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 /// Summaries of a few returns, with intervals that say how far to trust them (Agarwal et al. 2021, "Deep reinforcement
@@ -52,16 +53,38 @@ struct summary {
     double minimum = 0.0, maximum = 0.0;
 };
 
-/// Estimates from independent values of one distribution. An interval is that of the statistic over resamples of the
-/// values with replacement, between its quantiles at (1 ∓ level) / 2: the percentile bootstrap (Efron 1979). The three
-/// intervals are made of the same resamples. Throws gmac::error if there is no value, for one that is NaN, or for options out of range.
+namespace detail {
+
+/// A statistic and its interval between the quantiles of replicates at (1 ∓ level) / 2: the percentile bootstrap (Efron
+/// 1979).
+[[nodiscard]] inline estimate between_quantiles(double value, std::vector<double> replicates, double level) {
+    std::ranges::sort(replicates);
+    double const tail = 0.5 * (1.0 - level);
+    return {value, quantile_of_sorted(replicates, tail), quantile_of_sorted(replicates, 1.0 - tail)};
+}
+
+inline void require_options(bootstrap const& options) {
+    require(options.level > 0.0 && options.level < 1.0, "bootstrap: the level is {}, but must be between 0 and 1",
+            options.level);
+    require(options.resamples > 0, "bootstrap: there are 0 resamples, but must be at least 1");
+}
+
+/// As many of the values, each drawn with replacement.
+inline void resample(std::span<double const> values, std::span<double> drawn, random_stream& random) {
+    for (double& value : drawn)
+        value = values[random.below(static_cast<std::uint32_t>(values.size()))];
+}
+
+} // namespace detail
+
+/// Estimates from independent values of one distribution, with intervals over resamples of the values with replacement.
+/// The three intervals are made of the same resamples. Throws gmac::error if there is no value, for one that is NaN, or for
+/// options out of range.
 [[nodiscard]] inline summary summarize(std::span<double const> values, bootstrap const& options = {}) {
     require(!values.empty(), "summarize: there is no value");
     for (std::size_t i = 0; i < values.size(); ++i) // which have no order
         require(!std::isnan(values[i]), "summarize: value {} is not a number", i);
-    require(options.level > 0.0 && options.level < 1.0, "bootstrap: the level is {}, but must be between 0 and 1",
-            options.level);
-    require(options.resamples > 0, "bootstrap: there are 0 resamples, but must be at least 1");
+    detail::require_options(options);
     auto const statistics = [](std::span<double> sample) {
         std::ranges::sort(sample);
         return std::array{mean(sample), quantile_of_sorted(sample, 0.5), interquartile_mean_of_sorted(sample)};
@@ -69,24 +92,75 @@ struct summary {
     std::vector<double> sorted(values.begin(), values.end());
     auto const found = statistics(sorted);
 
-    std::vector<double> resample(values.size());
+    std::vector<double> drawn(values.size());
     std::array<std::vector<double>, found.size()> replicates;
     random_stream random(options.seed, 0);
     for (std::size_t i = 0; i < options.resamples; ++i) {
-        for (double& value : resample)
-            value = sorted[random.below(static_cast<std::uint32_t>(sorted.size()))];
-        auto const replicate = statistics(resample);
+        detail::resample(sorted, drawn, random);
+        auto const replicate = statistics(drawn);
         for (std::size_t k = 0; k < replicate.size(); ++k)
             replicates[k].push_back(replicate[k]);
     }
     std::array<estimate, found.size()> estimates;
-    double const tail = 0.5 * (1.0 - options.level);
-    for (std::size_t k = 0; k < found.size(); ++k) {
-        std::ranges::sort(replicates[k]);
-        estimates[k] = {found[k], quantile_of_sorted(replicates[k], tail),
-                        quantile_of_sorted(replicates[k], 1.0 - tail)};
-    }
+    for (std::size_t k = 0; k < found.size(); ++k)
+        estimates[k] = detail::between_quantiles(found[k], std::move(replicates[k]), options.level);
     return {estimates[0], estimates[1], estimates[2], sorted.front(), sorted.back()};
+}
+
+/// How a method does beside another one over several tasks.
+struct comparison {
+    estimate interquartile_mean; ///< over all runs, of scores in units of the other one's mean on the task
+    estimate improvement;        ///< the chance that a run is better than one of the other, a mean over the tasks
+};
+
+/// Scores [task][run] of a method and of a baseline. Intervals are those of the stratified bootstrap, which draws runs
+/// within each task anew; ties count half (Agarwal et al. 2021, section 4.3). Throws gmac::error if a task has no score, if
+/// a score is not finite, and if the mean of the baseline is not positive, in which nothing can be measured.
+[[nodiscard]] inline comparison compare(std::span<std::vector<double> const> scores,
+                                        std::span<std::vector<double> const> baseline, bootstrap const& options = {}) {
+    require(!scores.empty() && scores.size() == baseline.size(),
+            "compare: there are scores for {} tasks and {} of the baseline, but must be as many, and at least one",
+            scores.size(), baseline.size());
+    detail::require_options(options);
+    for (auto const* all : {&scores, &baseline})
+        for (std::size_t task = 0; task < all->size(); ++task) {
+            require(!(*all)[task].empty(), "compare: task {} has no score", task);
+            for (double const score : (*all)[task])
+                require(std::isfinite(score), "compare: task {} has the score {}, but all must be finite", task, score);
+        }
+    for (std::size_t task = 0; task < baseline.size(); ++task)
+        require(mean(baseline[task]) > 0.0, "compare: the baseline's mean on task {} is {}, but must be positive", task,
+                mean(baseline[task]));
+    auto const statistics = [&](auto const& ours, auto const& theirs) {
+        std::vector<double> relative;
+        double improvement = 0.0;
+        for (std::size_t task = 0; task < ours.size(); ++task) {
+            double better = 0.0;
+            for (double const a : ours[task]) {
+                relative.push_back(a / mean(baseline[task]));
+                for (double const b : theirs[task])
+                    better += a > b ? 1.0 : a == b ? 0.5 : 0.0;
+            }
+            improvement += better / static_cast<double>(ours[task].size() * theirs[task].size() * ours.size());
+        }
+        std::ranges::sort(relative);
+        return std::pair(interquartile_mean_of_sorted(relative), improvement);
+    };
+    auto const found = statistics(scores, baseline);
+    std::vector<std::vector<double>> ours(scores.begin(), scores.end()), theirs(baseline.begin(), baseline.end());
+    std::vector<double> means, improvements;
+    random_stream random(options.seed, 0);
+    for (std::size_t i = 0; i < options.resamples; ++i) {
+        for (std::size_t task = 0; task < ours.size(); ++task) {
+            detail::resample(scores[task], ours[task], random);
+            detail::resample(baseline[task], theirs[task], random);
+        }
+        auto const [interquartile, improvement] = statistics(ours, theirs);
+        means.push_back(interquartile);
+        improvements.push_back(improvement);
+    }
+    return {detail::between_quantiles(found.first, std::move(means), options.level),
+            detail::between_quantiles(found.second, std::move(improvements), options.level)};
 }
 
 } // namespace gmac::examples::train

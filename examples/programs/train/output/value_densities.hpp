@@ -38,6 +38,16 @@ struct value_panel {
     std::vector<double> samples{};
 };
 
+/// Of the panel's distribution, whose weights sum to one.
+[[nodiscard]] inline double mean_of(value_panel const& panel) {
+    double sum = 0.0;
+    for (auto const& one : panel.components)
+        sum += one.weight * one.mean;
+    for (double const sample : panel.samples)
+        sum += sample / static_cast<double>(panel.samples.size());
+    return sum;
+}
+
 struct value_densities {
     std::string title;
     std::vector<value_panel> panels;
@@ -179,6 +189,18 @@ struct density_panel {
     return ranges;
 }
 
+/// A point mass has no density: it is an arrow, as high as its weight. These commands set them for the next plot.
+[[nodiscard]] inline std::string point_masses(std::vector<density_component> const& components) {
+    std::string commands;
+    for (auto const& [weight, place, deviation] : components)
+        if (deviation == 0.0 && weight > 0.0)
+            commands += fmt::format(
+                "set arrow from first {0}, graph 0 to first {0}, graph {1} head filled size screen "
+                "0.006, 20 front linewidth 3 linecolor rgb '{2}'\n",
+                gnuplot::number(place), gnuplot::number(0.95 * weight), gnuplot::colours[0]);
+    return commands;
+}
+
 /// The commands that draw one panel inside the margins set before; its data are added to `data`.
 [[nodiscard]] inline std::string draw_panel(density_panel const& panel, interval const& shown, std::size_t index,
                                             std::string& data) {
@@ -208,13 +230,7 @@ struct density_panel {
     };
     line(panel.mean, gnuplot::colours[0], 2);
     line(source.return_to_go, gnuplot::colours[1], 1);
-    // A point mass has no density: it is an arrow, as high as its weight.
-    for (auto const& [weight, place, deviation] : panel.components)
-        if (deviation == 0.0 && weight > 0.0)
-            plot += fmt::format(
-                "set arrow from first {0}, graph 0 to first {0}, graph {1} head filled size screen "
-                "0.006, 20 front linewidth 3 linecolor rgb '{2}'\n",
-                gnuplot::number(place), gnuplot::number(0.95 * weight), gnuplot::colours[0]);
+    plot += point_masses(panel.components);
     plot += fmt::format(
         "plot $density{0} using 1:2 with filledcurves y1=0 fillstyle solid 0.25 noborder linecolor rgb "
         "'{1}' notitle, $density{0} using 1:2 with lines linewidth {2} linecolor rgb '{1}' notitle",

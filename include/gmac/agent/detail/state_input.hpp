@@ -25,12 +25,15 @@ public:
     state_input(std::size_t rows, std::size_t inputs)
         : rows_(rows), inputs_(inputs), memory_(in_place ? 0 : rows * inputs) {}
 
-    /// Observations [n, inputs]: the view itself, or a copy in this memory. Throws gmac::error for other columns, and for
-    /// more rows than there is memory for.
-    [[nodiscard]] matrix_view<input_type const> of(matrix_view<observation_type const> observations) {
+    /// Throws gmac::error unless observations are [n, inputs] with no more rows than there is memory for.
+    void check(matrix_view<observation_type const> observations) const {
         require_shape(observations, observations.rows(), inputs_, "observations", "policy");
         require(observations.rows() <= rows_, "policy: {} observations, but the memory was made for {}",
                 observations.rows(), rows_);
+    }
+    /// Observations [n, inputs], checked: the view itself, or a copy in this memory.
+    [[nodiscard]] matrix_view<input_type const> of(matrix_view<observation_type const> observations) {
+        check(observations);
         if constexpr (in_place) {
             return observations;
         } else {
