@@ -202,7 +202,7 @@ TEST_CASE("MinAtar: what a run and its critics made of a state, beside what game
     CHECK(std::abs(mixture.distance - energy(points, returns)) < 0.02);
 
     CHECK_THROWS_WITH(state_densities(runs, {.step = 0, .before_end = true, .seed = 3}, make),
-                      gmac::test::says("there is no state 0 before its end"));
+                      gmac::testing::says("there is no state 0 before its end"));
 }
 
 TEST_CASE("MinAtar: a picture of an observation") {

@@ -53,17 +53,17 @@ TEST_CASE("gmac-curves draws the runs that have an update, and names those that 
 }
 
 TEST_CASE("gmac-curves compares algorithms with a baseline, over the environments that both have") {
-    test::scratch_folder const folder;
+    scratch_folder const folder;
     std::string folders;
     auto const add = [&](std::string const& environment, std::string const& algorithm, int seed,
                          std::string const& score, std::string const& evaluation = {}) {
         std::string const name = fmt::format("{}-{}-{}", environment, algorithm, seed);
         std::filesystem::create_directories(folder / name);
-        test::spit(folder / (name + "/config.json"),
-                   fmt::format(R"({{"env": "{}", "algorithm": "{}", "seed": {}}})", environment, algorithm, seed));
-        test::spit(folder / (name + "/metrics.csv"), "frames,seconds,mean_return\n200,1," + score + "\n");
+        spit(folder / (name + "/config.json"),
+             fmt::format(R"({{"env": "{}", "algorithm": "{}", "seed": {}}})", environment, algorithm, seed));
+        spit(folder / (name + "/metrics.csv"), "frames,seconds,mean_return\n200,1," + score + "\n");
         if (!evaluation.empty())
-            test::spit(folder / (name + "/summary.json"), R"({"evaluation": {"mean": )" + evaluation + "}}");
+            spit(folder / (name + "/summary.json"), R"({"evaluation": {"mean": )" + evaluation + "}}");
         folders += name + " ";
     };
     add("x", "ppo", 1, "2");
