@@ -7,12 +7,10 @@
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
-
-#include <fmt/core.h>
+#include <gmac/nn/module.hpp>
 
 #include <cstddef>
 #include <span>
-#include <string_view>
 #include <utility>
 
 namespace gmac::inline GMAC_ABI {
@@ -53,14 +51,8 @@ public:
     /// visit(name, offset, rows, columns) for every tensor of the flat range, in its order.
     template <class Visit>
     void describe(Visit&& visit) const {
-        auto const prefixed = [&visit](std::string_view prefix, std::size_t first) {
-            return
-                [&visit, prefix, first](std::string_view name, std::size_t offset, std::size_t rows, std::size_t cols) {
-                    visit(fmt::format("{}.{}", prefix, name), first + offset, rows, cols);
-                };
-        };
-        trunk_.describe(prefixed("trunk", 0));
-        value_.describe(prefixed("value", trunk_.parameter_count()));
+        nn::describe_part(trunk_, "trunk", 0, visit);
+        nn::describe_part(value_, "value", trunk_.parameter_count(), visit);
     }
 
     [[nodiscard]] workspace make_workspace(std::size_t rows) const {

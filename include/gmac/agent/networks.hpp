@@ -8,12 +8,10 @@
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
-
-#include <fmt/core.h>
+#include <gmac/nn/module.hpp>
 
 #include <cstddef>
 #include <span>
-#include <string_view>
 #include <utility>
 
 namespace gmac::inline GMAC_ABI {
@@ -67,16 +65,10 @@ public:
     /// visit(name, offset, rows, columns) for every tensor of the flat range, in its order.
     template <class Visit>
     void describe(Visit&& visit) const {
-        auto const prefixed = [&visit](std::string_view prefix, std::size_t first) {
-            return
-                [&visit, prefix, first](std::string_view name, std::size_t offset, std::size_t rows, std::size_t cols) {
-                    visit(fmt::format("{}.{}", prefix, name), first + offset, rows, cols);
-                };
-        };
         policy_.describe(visit, shared_ ? "trunk" : "actor_trunk");
         if (!shared_)
-            trunk().describe(prefixed("critic_trunk", policy_.parameter_count()));
-        value_.describe(prefixed("value", first_value()));
+            nn::describe_part(trunk(), "critic_trunk", policy_.parameter_count(), visit);
+        nn::describe_part(value_, "value", first_value(), visit);
     }
 
     [[nodiscard]] workspace make_workspace(std::size_t rows) const {

@@ -8,8 +8,7 @@
 #include <gmac/environment/environment.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/linear.hpp>
-
-#include <fmt/core.h>
+#include <gmac/nn/module.hpp>
 
 #include <cstddef>
 #include <span>
@@ -72,14 +71,8 @@ public:
     /// visit(name, offset, rows, columns) for every tensor of the flat range, in its order.
     template <class Visit>
     void describe(Visit&& visit, std::string_view trunk_name = "trunk") const {
-        auto const prefixed = [&visit](std::string_view prefix, std::size_t first) {
-            return
-                [&visit, prefix, first](std::string_view name, std::size_t offset, std::size_t rows, std::size_t cols) {
-                    visit(fmt::format("{}.{}", prefix, name), first + offset, rows, cols);
-                };
-        };
-        trunk_.describe(prefixed(trunk_name, 0));
-        layer_.describe(prefixed("actor", trunk_.parameter_count()));
+        nn::describe_part(trunk_, trunk_name, 0, visit);
+        nn::describe_part(layer_, "actor", trunk_.parameter_count(), visit);
         if (free_count_ > 0)
             visit(std::string("actor.free"), first_free(), std::size_t{1}, free_count_);
     }

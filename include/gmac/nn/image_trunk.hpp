@@ -7,12 +7,11 @@
 #include <gmac/nn/mlp.hpp>
 #include <gmac/nn/module.hpp>
 
-#include <fmt/core.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -94,9 +93,7 @@ public:
     template <class Visit>
     void describe(Visit&& visit) const {
         for_each_layer([&](std::size_t i, std::size_t offset, auto const& l) {
-            l.describe([&](std::string_view name, std::size_t first, std::size_t rows, std::size_t cols) {
-                visit(std::string_view(fmt::format("{}.{}", i, name)), offset + first, rows, cols);
-            });
+            describe_part(l, std::to_string(i), offset, visit);
         });
     }
 

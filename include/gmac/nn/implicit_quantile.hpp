@@ -9,13 +9,10 @@
 #include <gmac/nn/cosine_embedding.hpp>
 #include <gmac/nn/linear.hpp>
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <numbers>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace gmac::inline GMAC_ABI::nn {
@@ -101,12 +98,8 @@ public:
     /// Names are "embedding.weight", "embedding.bias", "hidden.weight", …
     template <class Visit>
     void describe(Visit&& visit) const {
-        for_each_layer([&](std::string_view layer_name, layer const& l, std::size_t first) {
-            l.describe([&](std::string_view name, std::size_t offset, std::size_t rows, std::size_t cols) {
-                std::string const full = fmt::format("{}.{}", layer_name, name);
-                visit(std::string_view(full), first + offset, rows, cols);
-            });
-        });
+        for_each_layer(
+            [&](std::string_view name, layer const& l, std::size_t first) { describe_part(l, name, first, visit); });
     }
 
     /// For batches of up to `rows` states.

@@ -4,14 +4,13 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/nn/linear.hpp>
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <numbers>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -74,9 +73,7 @@ public:
     void describe(Visit&& visit) const {
         std::size_t offset = 0;
         for (std::size_t i = 0; i < layers_.size(); ++i) {
-            layers_[i].describe([&](std::string_view name, std::size_t first, std::size_t rows, std::size_t cols) {
-                visit(std::string_view(fmt::format("{}.{}", i, name)), offset + first, rows, cols);
-            });
+            describe_part(layers_[i], std::to_string(i), offset, visit);
             offset += layers_[i].parameter_count();
         }
     }

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 /// Networks. A module is only the shape of a computation: its parameters lie in a flat range that the caller owns (a part
@@ -61,6 +62,18 @@ concept module = requires(M const m, std::span<T> parameters, std::span<T const>
     m.backward(constant_parameters, module_input, workspace, output_gradient, parameters, input_gradient);
     m.describe(detail::describe_nothing{});
 };
+
+/// Describes a part of a module, whose parameters begin with `first` of the module's: its tensors' names get `name` and a dot
+/// before them.
+template <class Part, class Visit>
+void describe_part(Part const& part, std::string_view name, std::size_t first, Visit& visit) {
+    part.describe([&](std::string_view tensor, std::size_t offset, std::size_t rows, std::size_t cols) {
+        std::string full(name);
+        full += '.';
+        full += tensor;
+        visit(full, first + offset, rows, cols);
+    });
+}
 
 /// The same elements with rows and columns exchanged; no copy is made.
 template <class T>

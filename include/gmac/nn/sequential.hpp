@@ -4,8 +4,6 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/nn/module.hpp>
 
-#include <fmt/core.h>
-
 #include <array>
 #include <cstddef>
 #include <span>
@@ -72,12 +70,8 @@ public:
     /// Names are "0.weight", "0.bias", …
     template <class Visit>
     void describe(Visit&& visit) const {
-        for_each_module([&](auto i, auto const& m) {
-            m.describe([&](std::string_view name, std::size_t first, std::size_t rows, std::size_t cols) {
-                std::string const full = fmt::format("{}.{}", std::size_t{i}, name);
-                visit(std::string_view(full), offsets_[i] + first, rows, cols);
-            });
-        });
+        for_each_module(
+            [&](auto i, auto const& m) { describe_part(m, std::to_string(std::size_t{i}), offsets_[i], visit); });
     }
 
     [[nodiscard]] workspace make_workspace(std::size_t rows) const {
