@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "output/density_history.hpp"
 #include "output/learning_figure.hpp"
 #include "output/value_densities.hpp"
 
@@ -282,6 +283,46 @@ TEST_CASE("value densities have a panel for each state, with its step and its re
     CHECK(width == 1200);
     CHECK(height > 800);
     CHECK(folder.files() == 4);
+}
+
+TEST_CASE("a state has a row a method and a column a moment, over what games brought") {
+    scratch_folder const folder;
+    density_picture what{.title = "minatar/breakout, step 7",
+                         .side = 2,
+                         .screen = std::vector<std::uint8_t>(12, 200),
+                         .methods = {}};
+    std::vector<double> const returns{0.0, 0.0, 0.0, 1.0};
+    density_moment const wide{.panel = {.step = 200'000, .components = {{0.75, 0.0, 0.1}, {0.25, 1.0, 0.1}}},
+                              .returns = returns,
+                              .distance = 0.0123};
+    density_moment const point{.panel = {.step = 400'000, .components = {{1.0, 0.25, 0.0}}},
+                               .returns = returns,
+                               .distance = 0.5};
+    what.methods = {{.method = "gmac", .moments = {wide, wide, wide}},
+                    {.method = "ppo on gmac", .moments = {point, point, point}}};
+    plot_density_history(folder / "history", what);
+    CHECK(png_size(folder / "history.png") == std::pair(240 + 3 * 300, 60 + 2 * 210));
+    std::string const picture = slurp(folder / "history.svg");
+    for (std::string const text : {"minatar/breakout, step 7", "state", "gmac, 0.2 M frames: 0.012 away",
+                                   "ppo on gmac, 0.4 M frames: 0.5 away", "played", "predicted", "discounted return"})
+        CHECK(contains(picture, text));
+    CHECK(count_of(picture, "away") == 6);
+    what.screen.pop_back();
+    CHECK_THROWS_WITH(plot_density_history(folder / "history", what),
+                      "value densities: the screen has 11 numbers, not 3 x 2 x 2");
+}
+
+TEST_CASE("the bars of a histogram have the area of their part of the values") {
+    auto const bars = detail::histogram({-1.0, 0.0, 0.01, 0.99, 1.0, 3.0}, {.low = 0.0, .high = 1.0});
+    REQUIRE(bars[0].size() == 40);
+    CHECK(bars[0][0] == Approx(0.0125));
+    // What lies outside is in the outermost bars.
+    CHECK(bars[1].front() / 40 == Approx(0.5));
+    CHECK(bars[1].back() / 40 == Approx(0.5));
+    double sum = 0.0;
+    for (double const density : bars[1])
+        sum += density / 40;
+    CHECK(sum == Approx(1.0));
 }
 
 TEST_CASE("a density integrates to one, and its panel shows nearly all of it") {
