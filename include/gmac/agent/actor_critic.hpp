@@ -209,7 +209,7 @@ public:
     /// options it has the agent's; `trunk` is the network below its head, by default one like the agent's. What is loaded
     /// must have been saved with the same observers.
     template <class OtherHead, class OtherLoss, class OtherTrunk = Trunk>
-    auto& observe(observer_parts<OtherHead, OtherLoss> with = {}, std::optional<agent_options> options = {},
+    auto& observe(observer_parts<OtherHead, OtherLoss> with = {}, std::optional<agent_options> const& options = {},
                   std::type_identity_t<std::optional<OtherTrunk>> trunk = {}) {
         if constexpr (detail::composable<OtherHead, OtherLoss, Backend>) {
             using critic = observer<OtherHead, OtherLoss, Backend, OtherTrunk>;

@@ -87,12 +87,13 @@ inline void plot_density_history(std::filesystem::path const& stem, density_pict
                              .width = static_cast<int>(240 + 300 * columns),
                              .height = static_cast<int>(60 + 210 * rows)};
     std::vector<std::vector<double>> pixels(5);
-    for (std::size_t i = 0; i < what.side * what.side; ++i) {
-        pixels[0].push_back(static_cast<double>(i % what.side));
-        pixels[1].push_back(static_cast<double>(i / what.side));
-        for (std::size_t k = 0; k < 3; ++k)
-            pixels[2 + k].push_back(what.screen[3 * i + k]);
-    }
+    for (std::size_t y = 0; y < what.side; ++y)
+        for (std::size_t x = 0; x < what.side; ++x) {
+            pixels[0].push_back(static_cast<double>(x));
+            pixels[1].push_back(static_cast<double>(y));
+            for (std::size_t k = 0; k < 3; ++k)
+                pixels[2 + k].push_back(what.screen[3 * (y * what.side + x) + k]);
+        }
     picture.data += gnuplot::data_block("screen", pixels);
     // In parts of the picture: the state takes the left, the panels the rest.
     double const left = 230.0 / picture.width, top = 1.0 - 40.0 / picture.height;
