@@ -8,10 +8,10 @@
 #include <gmac/environment/vector_environment.hpp>
 
 #include "agent/worlds.hpp"
-#include "support/says.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
+#include "support/says.hpp"
 
 #include <algorithm>
 #include <array>
