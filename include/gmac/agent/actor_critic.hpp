@@ -22,7 +22,6 @@
 
 #include <fmt/core.h>
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -156,13 +155,14 @@ public:
         require(train.evaluate_every == 0 || train.evaluate,
                 "actor_critic: evaluate_every is {}, but there is no `evaluate` that plays the episodes",
                 train.evaluate_every);
-        auto const start = std::chrono::steady_clock::now();
+        detail::lap_timer timer;
+        double seconds = 0.0;
         std::uint64_t const before = frames_;
         while (frames_ < train.frames) {
             std::uint64_t const until_now = frames_;
             double const progress = static_cast<double>(frames_) / static_cast<double>(train.frames);
             update_report report = update(progress);
-            report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+            report.seconds = seconds += timer.lap();
             report.frames_per_second = static_cast<double>(frames_ - before) / report.seconds;
             if (train.on_update)
                 train.on_update(report);

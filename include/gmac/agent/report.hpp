@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex> // has the clock for its timed locks; <chrono> would add calendars, a tenth of the compile time of gmac.hpp
 #include <span>
 #include <string_view>
 #include <utility>

@@ -5,8 +5,7 @@
 
 #include <concepts>
 #include <cstddef>
-#include <ranges>
-#include <span>
+#include <span> // and the concept of a contiguous range; <ranges> would take longer to compile
 #include <string_view>
 #include <type_traits>
 #include <utility>
