@@ -6,11 +6,14 @@
 #include "support/quadrature.hpp"
 #include "support/says.hpp"
 
+#include <Eigen/Core>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <numbers>
+#include <span>
 #include <vector>
 
 namespace {
