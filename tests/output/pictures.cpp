@@ -303,8 +303,8 @@ TEST_CASE("a state has a row a method and a column a moment, over what games bro
     plot_density_history(folder / "history", what);
     CHECK(png_size(folder / "history.png") == std::pair(240 + 3 * 300, 60 + 2 * 210));
     std::string const picture = slurp(folder / "history.svg");
-    for (std::string const text : {"minatar/breakout, step 7", "state", "gmac, 0.2 M frames: 0.012 away",
-                                   "ppo on gmac, 0.4 M frames: 0.5 away", "played", "predicted", "discounted return"})
+    for (std::string const text : {"minatar/breakout, step 7", "state", "gmac, 0.2 M: 0.012 away",
+                                   "ppo on gmac, 0.4 M: 0.5 away", "played", "predicted", "discounted return"})
         CHECK(contains(picture, text));
     CHECK(count_of(picture, "away") == 6);
     what.screen.pop_back();

@@ -58,8 +58,8 @@ namespace detail {
 
 } // namespace detail
 
-/// Draws the state, and beside it a row a method and a column a moment: the density, over a histogram of the returns if
-/// there are any, to `stem`.png and `stem`.svg. Throws gmac::error, also if gnuplot is missing.
+/// Draws the state, and beside it a row a method and a column a moment: the density, with a stroke for each sample if it is
+/// made of samples, over a histogram of the returns if there are any, to `stem`.png and `stem`.svg. Throws gmac::error, also if gnuplot is missing.
 inline void plot_density_history(std::filesystem::path const& stem, density_picture const& what) {
     gmac::require(!what.methods.empty(), "value densities: there is no method to draw");
     gmac::require(what.screen.size() == 3 * what.side * what.side,
@@ -119,8 +119,8 @@ inline void plot_density_history(std::filesystem::path const& stem, density_pict
             std::string line =
                 fmt::format("$density{}_{} using 1:2 with lines linewidth 2 linecolor rgb '{}' title 'predicted'", m, k,
                             gnuplot::colours[0]);
-            std::string title = fmt::format("{}, {:.2g} M frames", what.methods[m].method,
-                                            static_cast<double>(moment.panel.step) / 1e6);
+            std::string title =
+                fmt::format("{}, {:.2g} M", what.methods[m].method, static_cast<double>(moment.panel.step) / 1e6);
             if (!moment.returns.empty()) {
                 auto const bars = detail::histogram(moment.returns, shown);
                 picture.data += gnuplot::data_block(fmt::format("returns{}_{}", m, k), bars);
@@ -131,11 +131,19 @@ inline void plot_density_history(std::filesystem::path const& stem, density_pict
                 double const bar = *std::ranges::max_element(bars[1]);
                 highest = highest > 0.0 ? (std::min)((std::max)(highest, bar), 3.0 * highest) : bar;
             }
+            double const top = highest > 0.0 ? 1.1 * highest : 1.0;
+            if (auto const& samples = moment.panel.samples; !samples.empty()) {
+                std::vector<double> const strokes(samples.size(), 0.06 * top);
+                picture.data += gnuplot::data_block(fmt::format("samples{}_{}", m, k), std::vector{samples, strokes});
+                line +=
+                    fmt::format(", $samples{}_{} using 1:2 with impulses linewidth 1 linecolor rgb '#222222' notitle",
+                                m, k);
+            }
             picture.plot += fmt::format(
-                "set size {},{}\nset origin {},{}\nset title {} font ',11'\nset yrange [0:{}]\n{}\n{}\n{}{}plot {}\n"
+                "set size {},{}\nset origin {},{}\nset title {} font ',11'\nset yrange [0:{}]\nset ytics 0, {}\n{}\n{}\n{}{}plot {}\n"
                 "unset arrow\n",
                 width, height, left + width * static_cast<double>(k), height * static_cast<double>(rows - 1 - m),
-                gnuplot::literal(title), gnuplot::number(highest > 0.0 ? 1.1 * highest : 1.0),
+                gnuplot::literal(title), gnuplot::number(top), gnuplot::number(gnuplot::tick_step(top, 3.0)),
                 m + 1 == rows ? "set xlabel 'discounted return'" : "unset xlabel",
                 k == 0 ? "set ylabel 'density'" : "unset ylabel",
                 m == 0 && k == 0 ? "set key top right\n" : "unset key\n", detail::point_masses(panels[m][k].components),
