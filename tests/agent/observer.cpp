@@ -11,7 +11,6 @@
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
-#include "support/says.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,6 +19,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -127,13 +127,14 @@ TEST_CASE("a critic that watches learns what the agent's own critic learns") {
     auto options = small_options();
     options.shared_trunk = false;
     options.max_gradient_norm = std::numeric_limits<double>::infinity();
+    options.schedule = gmac::rate_schedule::linear;
     agent_type agent(worlds, options, {.seed = 11});
     auto& critic = agent.observe<mixture, mixture_energy>({.seed = 11});
     std::size_t const count = critic.parameters().size();
     auto const own = [&] { return copy(std::as_const(agent).parameters().last(count)); };
     std::ranges::copy(own(), critic.parameters().begin());
-    for (int i = 0; i < 3; ++i) {
-        auto const report = agent.update();
+    for (double const progress : {0.0, 0.3, 0.6}) {
+        auto const report = agent.update(progress);
         CHECK(critic.report().value_loss == report.value_loss);
         CHECK(critic.report().explained_variance == report.explained_variance);
     }
@@ -213,6 +214,59 @@ TEST_CASE("a critic may have another network, and what does not fit is refused")
             run.agent.observe<gmac::heads::scalar, gmac::losses::squared_error>({}, options, trunk(widths, {})));
     };
     CHECK_THROWS_WITH(add_idle(), "agent_options: epochs is 0, but must be at least 1");
+    options.epochs = 1;
+    options.minibatch = 0;
+    CHECK_THROWS_WITH(add_idle(), "agent_options: minibatch is 0, but must be at least 1");
     CHECK_THROWS_WITH(run.agent.observe(std::unique_ptr<gmac::rollout_observer<float>>()),
                       "actor_critic: observe was given no observer");
+}
+
+TEST_CASE("whatever sees rollouts may observe an agent") {
+    struct counter final : gmac::rollout_observer<float> {
+        std::vector<double>& seen;
+        explicit counter(std::vector<double>& to) : seen(to) {}
+        void observe(gmac::rollout<float> const& rollout, std::uint64_t number, double rate, gmac::executor&) override {
+            double sum = 0.0;
+            for (std::size_t t = 0; t < rollout.steps(); ++t)
+                for (std::size_t e = 0; e < rollout.environments(); ++e)
+                    sum += static_cast<double>(rollout.rewards()(t, e));
+            seen.insert(seen.end(), {static_cast<double>(number), rate, sum});
+        }
+        void persist(gmac::archive& state) override { state("count", count); }
+        double count = 0.0;
+    };
+    std::vector<double> seen;
+    watched run(true); // beside critics
+    run.agent.observe(std::make_unique<counter>(seen));
+    static_cast<void>(run.agent.update());
+    static_cast<void>(run.agent.update());
+    REQUIRE(seen.size() == 6);
+    CHECK(seen[0] == 1.0);
+    CHECK(seen[3] == 2.0);
+    CHECK(seen[1] == small_options().learning_rate);
+    double sum = 0.0; // of the second rollout, which the agent still has
+    for (std::size_t t = 0; t < run.agent.experience().steps(); ++t)
+        for (std::size_t e = 0; e < 5; ++e)
+            sum += static_cast<double>(run.agent.experience().rewards()(t, e));
+    CHECK(seen[5] == sum);
+    // What was saved with it cannot be loaded without it, and the other way round.
+    gmac::testing::memory_archive file;
+    run.agent.persist(file);
+    CHECK(file.entries().contains("observer3.count"));
+    watched fewer(true);
+    gmac::testing::memory_archive without;
+    fewer.agent.persist(without);
+    without.rewind();
+    CHECK_THROWS(run.agent.persist(without));
+}
+
+TEST_CASE("what a critic is asked about must fit it, and its errors say whose they are") {
+    watched run(true);
+    auto work = run.third->make_workspace(2);
+    gmac::random_stream random(1, 1);
+    std::vector<float> const states(9);
+    CHECK_THROWS_WITH(run.third->value_outputs({states.data(), 1, 3}, random, work),
+                      "observer: observations is 1 x 3, but must be 1 x 2");
+    CHECK_THROWS_WITH(run.third->value_outputs({states.data(), 3, 2}, random, work),
+                      "observer: 3 observations, but the memory was made for 2");
 }

@@ -202,7 +202,8 @@ TEST_CASE("MinAtar: what a run and its critics made of a state, beside what game
     CHECK(std::abs(mixture.distance - energy(points, returns)) < 0.02);
 
     CHECK_THROWS_WITH(state_densities(runs, {.step = 0, .before_end = true, .seed = 3}, make),
-                      gmac::testing::says("there is no state 0 before its end"));
+                      gmac::testing::says(
+                          "the state is 0 steps before the end of a game, but must be at least 1 before it"));
 }
 
 TEST_CASE("MinAtar: a picture of an observation") {

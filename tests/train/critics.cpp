@@ -71,7 +71,8 @@ TEST_CASE("critics that are none are refused, by name") {
             "--critics is \"iqac,,gmac\", but must be names of methods with a comma between two of them");
     refused("--env classic/cart_pole --critics iqac,gmac,iqac",
             "--critics is \"iqac,gmac,iqac\", which has iqac twice");
-    refused("--env minatar/breakout --critics c51", "unknown algorithm for images \"c51\"; known are gmac, ppo");
+    refused("--env minatar/breakout --critics c51",
+            "unknown method in --critics \"c51\"; known are gmac, ppo, iqac, iqac_e");
     refused("--env classic/cart_pole --critics gmac --particles 16000000 --envs 64 --steps 4096 --algorithm ppo",
             "--critics gmac");
 }

@@ -91,6 +91,10 @@ void print_comparison(std::vector<line> const& lines, std::string const& baselin
         known.push_back(algorithm);
     gmac::require(scores.contains(baseline), "--baseline is {}, but must be the algorithm of one of the runs: {}",
                   baseline, fmt::join(known, ", "));
+    for (auto const& [environment, values] : scores[baseline])
+        gmac::require(train::mean(values) > 0.0,
+                      "--baseline: the mean of {} on {} is {:.4g}, but must be positive: nothing can be measured in it",
+                      baseline, environment, train::mean(values));
     fmt::print(
         "\n| algorithm | environments | runs | interquartile mean, {0} = 1 | chance of a run to be better than one of {0} "
         "|\n| --- | ---: | ---: | ---: | ---: |\n",
@@ -106,8 +110,10 @@ void print_comparison(std::vector<line> const& lines, std::string const& baselin
                 theirs.push_back(found->second);
                 runs += values.size();
             }
-        if (ours.empty())
+        if (ours.empty()) {
+            fmt::print(stderr, "{} has no environment in common with {} and is left out\n", algorithm, baseline);
             continue;
+        }
         auto const [mean, improvement] = train::compare(ours, theirs);
         fmt::print("| {} | {} | {} | {:.2f} ({:.2f} … {:.2f}) | {:.2f} ({:.2f} … {:.2f}) |\n", algorithm, ours.size(),
                    runs, mean.value, mean.low, mean.high, improvement.value, improvement.low, improvement.high);
@@ -126,7 +132,8 @@ void run(int argc, char** argv) {
     gmac::examples::add_option(app, "--title", title, "of the picture; by default the environment");
     gmac::examples::
         add_option(app, "--baseline", baseline,
-                   "algorithm that the others are compared with over all environments, with 95 % intervals by "
+                   "algorithm that each other one is compared with, over the environments of both: by evaluations, or "
+                   "last means of 100 episodes where there are none, with 95 % intervals by "
                    "the stratified bootstrap");
     gmac::examples::parse_options(app, argc, argv);
     train::learning_figure figure;

@@ -167,6 +167,7 @@ image_moment image_experiment::moment_after(std::size_t steps, std::uint64_t see
 }
 
 image_moment image_experiment::moment_before_end(std::size_t steps, std::uint64_t seed) {
+    require(steps > 0, "the state is 0 steps before the end of a game, but must be at least 1 before it");
     constexpr std::size_t most = 20'000;
     image_game game(games_(image_games_for::learning, 1, seed));
     random_stream random = stream_for(seed, stream_purpose::action);
@@ -179,8 +180,8 @@ image_moment image_experiment::moment_before_end(std::size_t steps, std::uint64_
             latest.pop_front();
         static_cast<void>(sampled_step(*agent_, game, random));
     }
-    require(steps > 0 && latest.size() == steps,
-            "the game of seed {} has {} steps: there is no state {} before its end", seed, latest.size(), steps);
+    require(latest.size() == steps, "the game of seed {} has {} steps: there is no state {} before its end", seed,
+            latest.size(), steps);
     return std::move(latest.front());
 }
 

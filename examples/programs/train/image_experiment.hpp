@@ -47,7 +47,8 @@ public:
     [[nodiscard]] std::vector<value_panel> value_panels() override;
 
     [[nodiscard]] image_trainer& agent() noexcept { return *agent_; }
-    /// The state after so many steps of a game with actions as in training, or so many before the step that ended it.
+    /// The state after so many steps of a game with actions as in training, or the one from which so many
+    /// steps ended it.
     /// Throws gmac::error if the game is shorter, or has not ended after many.
     [[nodiscard]] image_moment moment_after(std::size_t steps, std::uint64_t seed);
     [[nodiscard]] image_moment moment_before_end(std::size_t steps, std::uint64_t seed);

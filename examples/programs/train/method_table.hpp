@@ -30,15 +30,19 @@ template <class O>
     std::vector<std::string_view> names;
     for (auto const& one : methods)
         names.push_back(one.name);
-    auto const named = [&](std::string_view name) -> method<O> const& {
-        require_known(what, name, names);
+    auto const named = [&](std::string_view kind, std::string_view name) -> method<O> const& {
+        require_known(kind, name, names);
         return *std::ranges::find(methods, name, &method<O>::name);
     };
-    auto made = named(settings.algorithm).make(settings, worlds, tasks);
+    auto const& agent = named(what, settings.algorithm);
+    auto const critics = critics_of(settings);
+    for (std::string const& name : critics)
+        static_cast<void>(named("method in --critics", name));
+    auto made = agent.make(settings, worlds, tasks);
     // Streams of their own, and none that an environment of this run has (experiment.cpp).
     std::uint64_t seed = settings.seed;
-    for (std::string const& name : critics_of(settings))
-        made->critics.push_back({name, &made->watch(*named(name).watch, seed += 3'000'000)});
+    for (std::string const& name : critics)
+        made->critics.push_back({name, &made->watch(*named(what, name).watch, seed += 3'000'000)});
     return made;
 }
 

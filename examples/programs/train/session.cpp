@@ -27,7 +27,9 @@ public:
     explicit finite_parameters(std::string where) : where_(std::move(where)) {}
     [[nodiscard]] bool loading() const noexcept override { return false; }
     void array(std::string const& name, element_type type, std::span<std::size_t const> shape, void* data) override {
-        if (type != element_type::f32 || !name.starts_with("parameters."))
+        // Of the agent, and of the critics that watch it.
+        if (type != element_type::f32 ||
+            !(name.starts_with("parameters.") || name.find(".parameters.") != std::string::npos))
             return;
         std::size_t size = 1;
         for (std::size_t const extent : shape)
@@ -42,10 +44,12 @@ private:
 };
 
 /// A row of metrics.csv, whose first column is the key.
-[[nodiscard]] metrics_row row_of(update_report const& update, double seconds, experiment const& of) {
+[[nodiscard]] metrics_row row_of(update_report const& update, double seconds, experiment const& of,
+                                 bool of_early_stop) {
     metrics_row row{{"frames", static_cast<double>(update.frames)}, {"seconds", seconds}};
     update.describe([&](std::string_view name, double value) {
-        if (name != "frames" && name != "seconds")
+        // How many epochs there were tells nothing where nothing ends them, and a table of before had no such column.
+        if (name != "frames" && name != "seconds" && (name != "epochs" || of_early_stop))
             row.emplace_back(name, value);
     });
     for (auto const& [name, report] : of.critics()) {
@@ -163,7 +167,8 @@ void session::survey_tables(checkpoint_notes const& stored) {
                 fmt::format("{} was changed: up to frame {} it has {}, but had {} when the checkpoint was written",
                             file.string(), frames_before_, extent.fingerprint(), seen));
     };
-    survey(folder_.metrics(), stored.metrics, row_of(update_report(), 0.0, *experiment_));
+    survey(folder_.metrics(), stored.metrics,
+           row_of(update_report(), 0.0, *experiment_, asked_.settings.agent.early_stop));
     survey(folder_.episodes(), stored.episodes, row_of(timed_episode()));
 }
 
@@ -225,7 +230,7 @@ void session::record(update_report const& update) {
     bool const first = !metrics_;
     if (first)
         begin_writing();
-    metrics_row const row = row_of(update, seconds(), *experiment_);
+    metrics_row const row = row_of(update, seconds(), *experiment_, asked_.settings.agent.early_stop);
     std::vector<std::pair<std::string, double>> scalars;
     for (auto const& [name, value] : row) {
         bool const of_episodes = name.ends_with("_return") || name.ends_with("_length") || name == "episodes";

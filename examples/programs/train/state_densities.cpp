@@ -78,8 +78,14 @@ density_picture state_densities(std::span<fs::path const> runs, state_choice con
                                 std::function<std::unique_ptr<image_experiment>(settings const&)> const& make) {
     density_picture picture;
     std::optional<image_moment> moment;
+    std::string environment;
     for (fs::path const& run : std::views::reverse(runs)) {
         settings const of_run = settings_in(run);
+        if (environment.empty())
+            environment = of_run.environment;
+        require(of_run.environment == environment,
+                "{} is a run on {}, but the last one is on {}: a state is of one game", run.string(),
+                of_run.environment, environment);
         auto const checkpoints = checkpoints_in(run);
         auto const experiment = make(of_run);
         auto const load = [&](fs::path const& checkpoint) {
@@ -110,6 +116,7 @@ density_picture state_densities(std::span<fs::path const> runs, state_choice con
                                           : agent.critics[i - 1].critic->value_distribution(moment->state);
                 density_moment now{.panel = panel_of(static_cast<std::size_t>(experiment->frames()), 0.0, parts, 1.0),
                                    .returns = returns};
+                now.panel.return_to_go = mean_of(now.panel); // there is no one episode
                 if (!returns.empty())
                     now.distance = distance_of(now.panel, returns);
                 histories[i].moments.push_back(std::move(now));

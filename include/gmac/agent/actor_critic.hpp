@@ -150,7 +150,8 @@ public:
     actor_critic& operator=(actor_critic const&) = delete;
 
     /// Trains until `frames` environment steps are done. Throws gmac::error if a reward, an observation, an action or a
-    /// loss is not finite; the parameters are then those of the last update that was.
+    /// loss is not finite; the parameters are then those of the last update that was. What an observer throws ends the
+    /// training too, when the agent has learned the update.
     void train(train_options const& train) {
         require(train.evaluate_every == 0 || train.evaluate,
                 "actor_critic: evaluate_every is {}, but there is no `evaluate` that plays the episodes",
@@ -174,8 +175,8 @@ public:
     }
 
     /// One rollout and what is learned from it. It begins with what the environments show now, whoever has moved them since
-    /// the last update; then states of several observations begin anew. `progress` in [0, 1) is the part of the run that is done, for the
-    /// learning-rate schedule.
+    /// the last update; then states of several observations begin anew. `progress` in [0, 1) is the part of the run that
+    /// is done, for the learning-rate schedule.
     update_report update(double progress = 0.0) {
         update_report report;
         detail::lap_timer timer;
@@ -206,8 +207,8 @@ public:
     }
 
     /// A further critic of this policy, which learns from the same rollouts and has no say in it; see observer. Without
-    /// options it has the agent's; `trunk` is the network below its head, by default one like the agent's. What is loaded
-    /// must have been saved with the same observers.
+    /// options it has the agent's, whose learning rate it has in any case; `trunk` is the network below its head, by default
+    /// one like the agent's. What is loaded must have been saved with the same observers.
     template <class OtherHead, class OtherLoss, class OtherTrunk = Trunk>
     auto& observe(observer_parts<OtherHead, OtherLoss> with = {}, std::optional<agent_options> const& options = {},
                   std::type_identity_t<std::optional<OtherTrunk>> trunk = {}) {

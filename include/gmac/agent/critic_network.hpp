@@ -56,7 +56,7 @@ public:
     }
 
     [[nodiscard]] workspace make_workspace(std::size_t rows) const {
-        return {{rows, inputs()},
+        return {{rows, inputs(), "observer"},
                 trunk_.make_workspace(rows),
                 value_.make_workspace(rows),
                 buffer<scalar>(rows * outputs_),

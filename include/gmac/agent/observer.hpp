@@ -38,7 +38,8 @@ template <class T, observation_element O = float>
 class rollout_observer {
 public:
     virtual ~rollout_observer() = default;
-    /// The rollout of update `number`, from 1, and the agent's learning rate in it.
+    /// The rollout of update `number`, from 1, and the agent's learning rate in its last epoch. What is thrown here ends the
+    /// agent's training, when it has learned this rollout.
     virtual void observe(rollout<T, O> const& seen, std::uint64_t number, double learning_rate, executor& tasks) = 0;
     /// Everything that the next call depends on.
     virtual void persist(archive& state) = 0;
@@ -77,11 +78,11 @@ public:
     using workspace = typename network_type::workspace;
 
     /// For rollouts of the shape of `like`, which must outlive it, as an agent's does. Of the options it takes those of
-    /// learning, of SR(λ) and of the value network. `threads` is how many of them its passes may use. Throws gmac::error
+    /// minibatches, epochs, optimiser, SR(λ) and value network; the learning rate is the agent's. `threads` is how many of them its passes may use. Throws gmac::error
     /// for an option outside its range and for a trunk of other inputs than the states have.
     observer(rollout_type const& like, Trunk trunk, agent_options options, observer_parts<Head, Loss> with = {},
              std::size_t threads = 1)
-        : options_(std::move(options)),
+        : options_(checked(std::move(options))),
           seed_(with.seed),
           head_(std::move(with.head)),
           loss_(std::move(with.loss)),
@@ -91,7 +92,6 @@ public:
           values_(networks_, like, threads),
           targets_(head_, options_, like, values_.capacity()),
           learner_({options_, networks_, none_, head_, loss_, like, targets_.for_loss(), {}}) {
-        validate(options_);
         require(networks_.inputs() == like.state_size(),
                 "observer: the trunk takes {} inputs, but a state has {} elements", networks_.inputs(),
                 like.state_size());
@@ -143,6 +143,10 @@ public:
     }
 
 private:
+    [[nodiscard]] static agent_options checked(agent_options options) {
+        validate(options);
+        return options;
+    }
     [[nodiscard]] auto streams_of(std::uint64_t number) const noexcept {
         return [seed = seed_, number](stream_purpose purpose, std::size_t index) {
             return stream_for(seed, purpose, (number << 24u) | index);

@@ -64,7 +64,7 @@ struct update_report {
     double environment_seconds = 0.0; ///< of this update: steps of the environments,
     double inference_seconds = 0.0;   ///< networks and policy in the rollout, and the values of its states,
     double target_seconds = 0.0;      ///< advantages and targets,
-    double learning_seconds = 0.0;    ///< and losses, gradients and steps of the optimiser
+    double learning_seconds = 0.0;    ///< losses, gradients and steps of the optimiser, observers' too
     std::span<timed_episode const> finished{}; ///< episodes that ended in this rollout; valid until the next update
 
     /// visit(name, value) for each number, in a fixed order: for tables and logs.

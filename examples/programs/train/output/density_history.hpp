@@ -120,7 +120,7 @@ inline void plot_density_history(std::filesystem::path const& stem, density_pict
                 fmt::format("$density{}_{} using 1:2 with lines linewidth 2 linecolor rgb '{}' title 'predicted'", m, k,
                             gnuplot::colours[0]);
             std::string title =
-                fmt::format("{}, {:.2g} M", what.methods[m].method, static_cast<double>(moment.panel.step) / 1e6);
+                fmt::format("{}, {:.3g} M", what.methods[m].method, static_cast<double>(moment.panel.step) / 1e6);
             if (!moment.returns.empty()) {
                 auto const bars = detail::histogram(moment.returns, shown);
                 picture.data += gnuplot::data_block(fmt::format("returns{}_{}", m, k), bars);
@@ -131,9 +131,9 @@ inline void plot_density_history(std::filesystem::path const& stem, density_pict
                 double const bar = *std::ranges::max_element(bars[1]);
                 highest = highest > 0.0 ? (std::min)((std::max)(highest, bar), 3.0 * highest) : bar;
             }
-            double const top = highest > 0.0 ? 1.1 * highest : 1.0;
+            double const highest_shown = highest > 0.0 ? 1.1 * highest : 1.0;
             if (auto const& samples = moment.panel.samples; !samples.empty()) {
-                std::vector<double> const strokes(samples.size(), 0.06 * top);
+                std::vector<double> const strokes(samples.size(), 0.06 * highest_shown);
                 picture.data += gnuplot::data_block(fmt::format("samples{}_{}", m, k), std::vector{samples, strokes});
                 line +=
                     fmt::format(", $samples{}_{} using 1:2 with impulses linewidth 1 linecolor rgb '#222222' notitle",
@@ -143,7 +143,8 @@ inline void plot_density_history(std::filesystem::path const& stem, density_pict
                 "set size {},{}\nset origin {},{}\nset title {} font ',11'\nset yrange [0:{}]\nset ytics 0, {}\n{}\n{}\n{}{}plot {}\n"
                 "unset arrow\n",
                 width, height, left + width * static_cast<double>(k), height * static_cast<double>(rows - 1 - m),
-                gnuplot::literal(title), gnuplot::number(top), gnuplot::number(gnuplot::tick_step(top, 3.0)),
+                gnuplot::literal(title), gnuplot::number(highest_shown),
+                gnuplot::number(gnuplot::tick_step(highest_shown, 3.0)),
                 m + 1 == rows ? "set xlabel 'discounted return'" : "unset xlabel",
                 k == 0 ? "set ylabel 'density'" : "unset ylabel",
                 m == 0 && k == 0 ? "set key top right\n" : "unset key\n", detail::point_masses(panels[m][k].components),

@@ -22,13 +22,14 @@ public:
     using input_type = nn::input_of<Trunk, T>;
     using observation_type = std::conditional_t<std::same_as<input_type, std::uint8_t>, std::uint8_t, float>;
 
-    state_input(std::size_t rows, std::size_t inputs)
-        : rows_(rows), inputs_(inputs), memory_(in_place ? 0 : rows * inputs) {}
+    /// `whose` begins an error.
+    state_input(std::size_t rows, std::size_t inputs, char const* whose = "policy")
+        : rows_(rows), inputs_(inputs), whose_(whose), memory_(in_place ? 0 : rows * inputs) {}
 
     /// Throws gmac::error unless observations are [n, inputs] with no more rows than there is memory for.
     void check(matrix_view<observation_type const> observations) const {
-        require_shape(observations, observations.rows(), inputs_, "observations", "policy");
-        require(observations.rows() <= rows_, "policy: {} observations, but the memory was made for {}",
+        require_shape(observations, observations.rows(), inputs_, "observations", whose_);
+        require(observations.rows() <= rows_, "{}: {} observations, but the memory was made for {}", whose_,
                 observations.rows(), rows_);
     }
     /// Observations [n, inputs], checked: the view itself, or a copy in this memory.
@@ -48,6 +49,7 @@ private:
     static constexpr bool in_place = std::same_as<input_type, observation_type>;
 
     std::size_t rows_, inputs_;
+    char const* whose_;
     buffer<input_type> memory_;
 };
 
