@@ -63,11 +63,6 @@ struct source_scalar<Source<T>> {
     using type = std::remove_const_t<T>;
 };
 
-template <class Source>
-concept particle_source = std::same_as<Source, gaussian_source<typename source_scalar<Source>::type>> ||
-                          std::same_as<Source, dirac_source<typename source_scalar<Source>::type>> ||
-                          std::same_as<Source, sample_source<typename source_scalar<Source>::type>>;
-
 /// Stops the compilation with one sentence unless source and targets are of the rollout's number type T and fit each other.
 /// Gives whether they do.
 template <class T, class Source, class Targets>
