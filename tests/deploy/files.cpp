@@ -61,6 +61,15 @@ TEST_CASE("What is saved is what is loaded", "[deploy]") {
     CHECK(state_of(loaded) == state_of(saved));
     CHECK(loaded.description().observation_clip == 10.0);
     CHECK(message_after([](checkpoint&) {}) == "");
+
+    // With what its writer notes.
+    save_policy(file, saved, {{"frames", "240"}});
+    CHECK(read_checkpoint(file).metadata.at("frames") == "240");
+    auto noted = load_policy(file);
+    CHECK(state_of(noted) == state_of(saved));
+    CHECK(message_of([&] {
+              save_policy(file, saved, {{"policy", "mine"}});
+          }) == "policy " + file.string() + ": a note is named \"policy\", but that is the policy's description");
 }
 
 TEST_CASE("Whatever a policy may be is loaded as it was saved", "[deploy]") {

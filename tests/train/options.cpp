@@ -48,8 +48,18 @@ TEST_CASE("numbers and names that could be read in two ways are refused") {
     refused("--hidden 64,,64", "a number of --hidden is \"\", but must be a whole number in decimal digits");
     refused("--max-gradient-norm ''", "--max-gradient-norm is empty");
     refused("--shared-trunk yes", "--shared-trunk is \"yes\", but must be true or false");
-    refused("--schedule Linear", "--schedule is \"Linear\", but must be one of constant, linear");
+    refused("--schedule Linear", "--schedule is \"Linear\", but must be one of constant, linear, kl");
     refused("--optimiser 0", "--optimiser is \"0\", but must be one of adam, rmsprop");
+    refused("--replacement systematic", "--replacement is \"systematic\", but must be one of independent, stratified");
+    refused("--target-kl 0", "target_kl is 0, but must be finite and positive");
+    refused("--schedule kl --learning-rate 0.1",
+            "learning_rate is 0.1, but with the schedule kl it must be in [1e-05, 0.01]");
+    refused("--clip-networks-separately true --shared-trunk true",
+            "clip_networks_separately is true, but must be false with a shared trunk");
+    refused("--eval-every 1e5", "--eval-every is \"1e5\", but must be a whole number in decimal digits");
+    refused("--eval-episodes 0", "--eval-episodes is 0, but must be at least 1");
+    refused("--target-return inf", "--target-return is inf, but must be finite");
+    refused("--target-return", "--target-return needs a value");
     refused("--checkpoint-seconds nan", "--checkpoint-seconds is \"nan\", but must be a decimal number");
     refused("--checkpoint-seconds=-1", "--checkpoint-seconds is -1, but must be at least 0");
     refused("--threads 0", "--threads is 0, but must be at least 1");
@@ -181,6 +191,7 @@ TEST_CASE("sizes that no memory holds are refused by name, with the bytes that t
     refused("--hidden 16777216,16777216", "--hidden 16777216,16777216 would take at least 9.01e+15 bytes of memory");
     refused("--hidden 4294967296,64", "a width in hidden is 4294967296, but must be in [1, 16777216]");
     refused("--particles 9223372036854775808", "particles is 9223372036854775808, but must be in [1, 16777216]");
+    refused("--eval-every 256 --eval-episodes 9223372036854775808", "--eval-episodes 9223372036854775808 would take");
     refused("--evaluation-episodes 9223372036854775808", "--evaluation-episodes 9223372036854775808 would take");
 }
 

@@ -104,9 +104,9 @@ inline snapshot state_of(fs::path const& folder) {
     return read_checkpoint(folder / "checkpoint.safetensors").state;
 }
 
-/// All columns of metrics.csv but the times.
-inline std::vector<std::vector<double>> numbers_of(fs::path const& folder) {
-    auto const table = examples::train::read_csv(folder / "metrics.csv");
+/// All columns of a table but the times.
+inline std::vector<std::vector<double>> numbers_of(fs::path const& folder, std::string const& name = "metrics") {
+    auto const table = examples::train::read_csv(folder / (name + ".csv"));
     std::vector<std::vector<double>> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i)
         if (!table.columns[i].ends_with("seconds") && table.columns[i] != "frames_per_second") {

@@ -297,6 +297,8 @@ void check_interruptions(std::string const& what, int signal) {
     CHECK(stops > 0);
     CHECK(state_of(folder.path / "whole") == state_of(folder.path / "cut"));
     CHECK(numbers_of(folder.path / "whole") == numbers_of(folder.path / "cut"));
+    if (fs::exists(folder.path / "whole" / "evaluations.csv"))
+        CHECK(numbers_of(folder.path / "whole", "evaluations") == numbers_of(folder.path / "cut", "evaluations"));
     // None of the kept checkpoints fell between a kill and a resume, which was not told of them.
     auto const files = files_in(folder.path / "cut");
     CHECK(std::ranges::count_if(files, [](auto const& file) { return file.first.starts_with("checkpoint-"); }) == 5);
@@ -316,7 +318,8 @@ void check_interruptions(std::string const& what, int signal) {
 } // namespace
 
 TEST_CASE("SIGKILL at any moment leaves a checkpoint that goes on bit for bit") {
-    check_interruptions("--env classic/cart_pole --frames 12000", SIGKILL);
+    check_interruptions("--env classic/cart_pole --schedule kl --early-stop true --eval-every 700 --frames 12000",
+                        SIGKILL);
 }
 
 TEST_CASE("SIGTERM finishes the update, and the resumed run is the one that was never stopped") {

@@ -41,13 +41,15 @@ checkpoint_metadata checkpoint_notes::metadata() const {
             {"seconds", fmt::format("{}", seconds)},
             {"keep_checkpoints", fmt::format("{}", keep_checkpoints)},
             {"metrics", metrics},
-            {"episodes", episodes}};
+            {"episodes", episodes},
+            {"evaluations", evaluations}};
 }
 
 checkpoint_notes checkpoint_notes::of(checkpoint const& stored, std::filesystem::path const& file) {
     checkpoint_notes notes{.settings = settings_of(stored, file),
                            .metrics = text_of(stored, "metrics"),
-                           .episodes = text_of(stored, "episodes")};
+                           .episodes = text_of(stored, "episodes"),
+                           .evaluations = text_of(stored, "evaluations")};
     read(stored, "seconds", notes.seconds, file);
     read(stored, "keep_checkpoints", notes.keep_checkpoints, file);
     return notes;

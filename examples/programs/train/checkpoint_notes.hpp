@@ -16,7 +16,8 @@ struct checkpoint_notes {
     train::settings settings;
     double seconds = 0.0;               ///< of training so far
     std::uint64_t keep_checkpoints = 0; ///< evenly over the run, beside the latest
-    std::string metrics{}, episodes{};  ///< fingerprints of the tables' rows so far; empty if an older gmac wrote it
+    /// Fingerprints of the tables' rows so far; empty if an older gmac wrote it, or if there is no such table.
+    std::string metrics{}, episodes{}, evaluations{};
 
     [[nodiscard]] checkpoint_metadata metadata() const;
     /// `file` is the checkpoint's name in messages. Throws gmac::error for what gmac-train cannot have written.

@@ -41,8 +41,10 @@ void add_choice(CLI::App& app, choice& chosen) {
     add_option(app, "--preset", chosen.preset,
                fmt::format("named settings instead of those of --env: {}", fmt::join(preset_names(), ", ")))
         ->group(group);
-    add_option(app, "--resume", chosen.resume,
-               "goes on with the run in this folder, bit for bit, or does what it lacks; --frames may be raised")
+    add_option(
+        app, "--resume", chosen.resume,
+        "goes on with the run in this folder, bit for bit, or does what it lacks; --frames and --target-return may "
+        "be raised")
         ->group(group);
     app.set_config("--config", "", "a file with one NAME = VALUE a line, names as on this page without the dashes")
         ->group(group);
@@ -129,6 +131,9 @@ request parse(int argc, char const* const* argv) {
     if (asked.evaluation_episodes) // each in an environment of its own
         require_memory(std::array{memory_of_environments("--evaluation-episodes", *asked.evaluation_episodes)});
 
+    if (asked.settings.eval_every > 0)
+        require_memory(std::array{memory_of_environments("--eval-episodes", asked.settings.eval_episodes)});
+
     if (!chosen.resume.empty()) {
         require(
             chosen.environment.empty() && chosen.algorithm.empty() && chosen.preset.empty() && asked.out.empty(),
@@ -137,10 +142,14 @@ request parse(int argc, char const* const* argv) {
             if (field->count() > 0 && field->get_name() == "--rom") {
                 asked.rom = asked.settings.rom;
             } else if (field->count() > 0) {
-                require(field->get_name() == "--frames",
-                        "--resume goes on with the settings of the run: {} does not go with it, only --frames does",
+                require(field->get_name() == "--frames" || field->get_name() == "--target-return",
+                        "--resume goes on with the settings of the run: {} does not go with it, only --frames and "
+                        "--target-return do",
                         field->get_name());
-                asked.frames = asked.settings.frames;
+                if (field->get_name() == "--frames")
+                    asked.frames = asked.settings.frames;
+                else
+                    asked.target_return = asked.settings.target_return;
             }
         return asked;
     }

@@ -18,8 +18,9 @@ struct request {
     train::settings settings;
     std::filesystem::path out;
     std::filesystem::path resume;
-    std::optional<std::uint64_t> frames; ///< given on the command line, for a resumed run
-    std::string rom;                     ///< the same
+    std::optional<std::uint64_t> frames;   ///< given on the command line, for a resumed run
+    std::optional<double> target_return{}; ///< the same
+    std::string rom;                       ///< the same
     std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
     bool overwrite = false;
     double checkpoint_seconds = 60.0;

@@ -35,12 +35,13 @@ public:
     [[nodiscard]] std::vector<std::pair<std::string, observer_report>> critics() const override {
         return agent_->critic_reports();
     }
-    void save_policy(std::filesystem::path const& file) const override {
-        gmac::save_policy(file, agent_->policy(&worlds_));
+    void save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const override {
+        gmac::save_policy(file, agent_->policy(&worlds_), notes);
     }
 
-    [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) override {
-        auto worlds = make_environments(settings_.environment, episodes, settings_.seed + 1'000'000, tasks_);
+    [[nodiscard]] std::vector<finished_episode> evaluate(evaluation which, std::size_t episodes,
+                                                         std::function<bool()> stop) override {
+        auto worlds = make_environments(settings_.environment, episodes, evaluation_seed(settings_, which), tasks_);
         auto played = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(worlds), std::move(stop)));
         return agent_->evaluate(played);
     }

@@ -7,6 +7,7 @@
 #include "trainer.hpp"
 
 #include <gmac/core/executor.hpp>
+#include <gmac/storage/checkpoint.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,14 @@
 
 namespace gmac::examples::train {
 
+/// Of a run that is done, or on the way, by other episodes: so the run is not judged by those that its best policy was
+/// chosen by. Each plays the same ones every time.
+enum class evaluation { final, interim };
+/// The seed of its environments.
+[[nodiscard]] constexpr std::uint64_t evaluation_seed(settings const& settings, evaluation which) noexcept {
+    return settings.seed + (which == evaluation::final ? 1'000'000 : 3'000'000);
+}
+
 /// The environments of a run and the agent that fits them.
 class experiment {
 public:
@@ -29,11 +38,12 @@ public:
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
     /// What the critics that watch learned of the latest rollout, by the names of their methods.
     [[nodiscard]] virtual std::vector<std::pair<std::string, observer_report>> critics() const = 0;
-    /// Writes what a program needs that acts and does not train.
-    virtual void save_policy(std::filesystem::path const& file) const = 0;
+    /// Writes what a program needs that acts and does not train, and notes for who reads the file.
+    virtual void save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes = {}) const = 0;
     /// As many episodes with the most likely actions, in rewards as the environment gives them. `stop` is asked before
-    /// each step; if it says so, evaluation_stopped is thrown.
-    [[nodiscard]] virtual std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) = 0;
+    /// each step; if it says so, evaluation_stopped is thrown. The training does not notice.
+    [[nodiscard]] virtual std::vector<finished_episode> evaluate(evaluation which, std::size_t episodes,
+                                                                 std::function<bool()> stop) = 0;
     /// A few states of one episode with the most likely actions: what the agent expects of them, and what they brought.
     [[nodiscard]] virtual std::vector<value_panel> value_panels() = 0;
 };

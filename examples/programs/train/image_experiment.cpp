@@ -113,12 +113,13 @@ image_experiment::image_experiment(settings const& settings, executor& tasks, im
       worlds_(games_(image_games_for::learning, settings.environments, settings.seed)),
       agent_(make_image_trainer(settings, *worlds_, tasks)) {}
 
-void image_experiment::save_policy(std::filesystem::path const& file) const {
-    gmac::save_policy(file, agent_->policy(nullptr));
+void image_experiment::save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const {
+    gmac::save_policy(file, agent_->policy(nullptr), notes);
 }
 
-std::vector<finished_episode> image_experiment::evaluate(std::size_t episodes, std::function<bool()> stop) {
-    stoppable<std::uint8_t> games(games_(image_games_for::scores, episodes, settings_.seed + 1'000'000),
+std::vector<finished_episode> image_experiment::evaluate(evaluation which, std::size_t episodes,
+                                                         std::function<bool()> stop) {
+    stoppable<std::uint8_t> games(games_(image_games_for::scores, episodes, evaluation_seed(settings_, which)),
                                   std::move(stop));
     return agent_->evaluate(games);
 }

@@ -40,9 +40,10 @@ public:
     [[nodiscard]] std::vector<std::pair<std::string, observer_report>> critics() const override {
         return agent_->critic_reports();
     }
-    void save_policy(std::filesystem::path const& file) const override;
+    void save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const override;
     /// Whole games, with the rewards as they are.
-    [[nodiscard]] std::vector<finished_episode> evaluate(std::size_t episodes, std::function<bool()> stop) override;
+    [[nodiscard]] std::vector<finished_episode> evaluate(evaluation which, std::size_t episodes,
+                                                         std::function<bool()> stop) override;
     /// In the rewards that the agent learns from, since it is these that it expects. A long game is not played to its end.
     [[nodiscard]] std::vector<value_panel> value_panels() override;
 

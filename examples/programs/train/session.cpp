@@ -72,11 +72,17 @@ private:
     std::vector<std::string> names;
     for (auto const& change : nlohmann::json::diff(stored, file)) {
         std::string const name = change.at("path").get<std::string>().erase(0, 1);
-        bool const given = (name == "frames" && asked.frames) || (name == "rom" && !asked.rom.empty());
+        bool const given = (name == "frames" && asked.frames) || (name == "rom" && !asked.rom.empty()) ||
+                           (name == "target-return" && asked.target_return);
         if (!given)
             names.push_back(name);
     }
     return names;
+}
+
+/// The mean return of the last 100 episodes counts once there are so many.
+[[nodiscard]] bool reaches(double target, double episodes, double mean_return) {
+    return episodes >= static_cast<double>(episode_window::capacity) && mean_return >= target;
 }
 
 /// Of the update that begins after so many frames.
@@ -93,7 +99,11 @@ private:
 
 } // namespace
 
-session::session(request asked) : asked_(std::move(asked)), folder_(folder_of(asked_)), tasks_(asked_.threads) {
+session::session(request asked)
+    : asked_(std::move(asked)),
+      folder_(folder_of(asked_)),
+      tasks_(asked_.threads),
+      evaluations_(asked_.settings, folder_) {
     std::optional<checkpoint> stored;
     if (resumed()) {
         stored = read_checkpoint(folder_.checkpoint());
@@ -124,6 +134,8 @@ void session::take_settings(checkpoint const& stored) {
                         folder_.config().string(), fmt::join(names, ", ")));
     if (asked_.frames)
         settings.frames = *asked_.frames;
+    if (asked_.target_return)
+        settings.target_return = asked_.target_return;
     if (!asked_.rom.empty())
         settings.rom = std::filesystem::absolute(asked_.rom).string();
     if (!asked_.keep_checkpoints)
@@ -136,16 +148,21 @@ void session::load(checkpoint const& stored) {
     load_checkpoint(stored, "checkpoint " + file.string(), [this](archive& state) { experiment_->persist(state); });
     frames_before_ = experiment_->frames();
     auto const notes = checkpoint_notes::of(stored, file);
-    bool const was_trained = frames_before_ >= notes.settings.frames;
-    require(!trained() || (was_trained && lacks_something()),
-            "the run in {} has done its {} frames: to train on, ask for more by --frames", folder_.path().string(),
-            frames_before_);
     auto& settings = asked_.settings;
+    survey_tables(notes);
+    target_reached_ = reached_before(settings.target_return);
+    bool const was_trained = frames_before_ >= notes.settings.frames || reached_before(notes.settings.target_return);
+    bool const finishes = was_trained && lacks_something();
+    require(!target_reached_ || finishes,
+            "the run in {} has reached its target return of {} after {} frames: to train on, ask for a higher one by "
+            "--target-return",
+            folder_.path().string(), settings.target_return.value_or(0.0), frames_before_);
+    require(!trained() || finishes, "the run in {} has done its {} frames: to train on, ask for more by --frames",
+            folder_.path().string(), frames_before_);
     if (trained())
         settings.frames = notes.settings.frames;
-    survey_tables(notes);
     if (trained())
-        notes_.push_back(fmt::format("all {} frames are done: what else the run lacks follows", frames_before_));
+        notes_.push_back(fmt::format("{}: what else the run lacks follows", done()));
     else if (settings.agent.schedule == rate_schedule::linear && settings.frames != notes.settings.frames)
         notes_.push_back(fmt::format(
             "with {} frames instead of {} the learning rate jumps from {:.3g} to {:.3g}, from where it falls to zero",
@@ -153,12 +170,16 @@ void session::load(checkpoint const& stored) {
             rate_at(settings, frames_before_)));
 }
 
-/// Tells of rows that are not those which the checkpoint has seen. Throws gmac::error if no row can follow them.
+/// Tells of rows that are not those which the checkpoint has seen: `one_more` row may have come after it, by the evaluation
+/// of the same update. Throws gmac::error if no row can follow them.
 void session::survey_tables(checkpoint_notes const& stored) {
-    auto const survey = [this](std::filesystem::path const& file, std::string const& seen, metrics_row const& row) {
-        csv_extent const extent = measure_csv(file, static_cast<double>(frames_before_));
+    auto const survey = [this](std::filesystem::path const& file, std::string const& seen, metrics_row const& row,
+                               bool one_more = false) {
+        auto const last = static_cast<double>(frames_before_);
+        csv_extent const extent = measure_csv(file, last);
         metrics_table::require_columns(extent, row, file);
-        if (seen.empty() || extent.fingerprint() == seen)
+        if (seen.empty() || extent.fingerprint() == seen ||
+            (one_more && measure_csv(file, last - 1.0).fingerprint() == seen))
             return;
         if (!std::filesystem::exists(file))
             notes_.push_back(fmt::format("{} is gone: it had {} when the checkpoint was written", file.string(), seen));
@@ -170,6 +191,30 @@ void session::survey_tables(checkpoint_notes const& stored) {
     survey(folder_.metrics(), stored.metrics,
            row_of(update_report(), 0.0, *experiment_, asked_.settings.agent.early_stop));
     survey(folder_.episodes(), stored.episodes, row_of(timed_episode()));
+    if (evaluations_.wanted())
+        survey(folder_.evaluations(), stored.evaluations, interim_evaluations::row_of({}), true);
+    if (auto const problem = evaluations_.look(frames_before_))
+        notes_.push_back(*problem);
+}
+
+/// Whether a target was reached within the frames that were trained before this process.
+bool session::reached_before(std::optional<double> target) const {
+    if (!target || evaluations_.wanted())
+        return target && evaluations_.reached(*target);
+    if (!std::filesystem::exists(folder_.metrics()))
+        return false;
+    csv_table const updates = read_csv(folder_.metrics());
+    for (std::size_t i = 0; i < updates.rows(); ++i)
+        if (updates.column("frames")[i] <= static_cast<double>(frames_before_) &&
+            reaches(*target, updates.column("episodes")[i], updates.column("mean_return")[i]))
+            return true;
+    return false;
+}
+
+/// Why nothing is trained any more.
+std::string session::done() const {
+    return target_reached_ ? fmt::format("the target return of {} is reached", *asked_.settings.target_return)
+                           : fmt::format("all {} frames are done", experiment_->frames());
 }
 
 double session::seconds() const {
@@ -197,17 +242,61 @@ int session::run() {
         begin_writing(); // which takes away what may have come after the checkpoint
     if (resumed() && is_kept(frames_before_) && !std::filesystem::exists(folder_.kept_checkpoint(frames_before_)))
         save_to(folder_.kept_checkpoint(frames_before_));
-    if (trained())
-        return finish(stop);
+    try {
+        if (resumed() && evaluations_.lacks(frames_before_) && !folder_.finished())
+            evaluate_again(stop);
+        if (!trained())
+            train(stop);
+    } catch (evaluation_stopped const&) {
+        progress_.finish();
+        save();
+        return stopped(stop, fmt::format("during the evaluation after {} frames; go on", experiment_->frames()));
+    }
+    return trained() ? finish(stop) : stopped(stop, fmt::format("after {} frames; go on", experiment_->frames()));
+}
+
+void session::train(stop_signal const& stop) {
     progress_.start(frames_before_, seconds());
-    experiment_->train({.frames = settings.frames,
+    experiment_->train({.frames = asked_.settings.frames,
                         .on_update = [this](update_report const& update) { record(update); },
-                        .stop = [&stop] { return stop.requested(); }});
+                        .evaluate_every = asked_.settings.eval_every,
+                        .evaluate = [this, &stop] { return play_interim(stop); },
+                        .on_evaluation = [this](evaluation_report const& evaluation) { record(evaluation); },
+                        .stop = [this, &stop] { return stop.requested() || target_reached_; }});
     progress_.finish();
     save();
-    if (!trained())
-        return stopped(stop, fmt::format("after {} frames; go on", experiment_->frames()));
-    return finish(stop);
+    if (target_reached_)
+        progress_.note(fmt::format("{} after {} frames", done(), experiment_->frames()));
+}
+
+std::vector<finished_episode> session::play_interim(stop_signal const& stop) const {
+    return experiment_->evaluate(evaluation::interim, asked_.settings.eval_episodes,
+                                 [&stop] { return stop.requested(); });
+}
+
+/// Of a run that was stopped between an update, which its checkpoint has, and the evaluation of that update.
+void session::evaluate_again(stop_signal const& stop) {
+    if (!metrics_)
+        begin_writing();
+    auto const begin = seconds();
+    auto const episodes = play_interim(stop);
+    evaluation_report report = evaluation_report::of(episodes);
+    report.frames = frames_before_;
+    report.update = frames_before_ / (asked_.settings.environments * asked_.settings.agent.steps);
+    report.seconds = seconds() - begin;
+    record(report);
+    save();
+}
+
+void session::record(evaluation_report const& evaluation) {
+    evaluations_.add(evaluation, *experiment_);
+    std::vector<std::pair<std::string, double>> scalars;
+    for (auto const& [name, value] : interim_evaluations::row_of(evaluation))
+        if (name.ends_with("_return") || name.ends_with("_length"))
+            scalars.emplace_back("evaluation/" + name, value);
+    tensorboard_->append(static_cast<std::int64_t>(evaluation.frames), scalars);
+    auto const& target = asked_.settings.target_return;
+    target_reached_ = target_reached_ || (target && evaluations_.reached(*target));
 }
 
 void session::begin_writing() {
@@ -217,11 +306,13 @@ void session::begin_writing() {
         folder_.write_config(to_json(asked_.settings));
         metrics_ = metrics_table::resume(folder_.metrics(), last);
         episodes_ = metrics_table::resume(folder_.episodes(), last);
+        evaluations_.resume(frames_before_);
         tensorboard_.emplace(folder_.path(), static_cast<std::int64_t>(frames_before_) + 1);
     } else {
         folder_.begin(to_json(asked_.settings));
         metrics_.emplace(folder_.metrics());
         episodes_.emplace(folder_.episodes());
+        evaluations_.begin();
         tensorboard_.emplace(folder_.path());
     }
 }
@@ -241,12 +332,16 @@ void session::record(update_report const& update) {
     for (timed_episode const& ended : update.finished)
         episodes_->append(row_of(ended));
     tensorboard_->append(static_cast<std::int64_t>(update.frames), scalars);
-    progress_.update({.frames = update.frames,
-                      .total_frames = asked_.settings.frames,
-                      .mean_return = update.mean_return,
-                      .losses = {{"value loss", update.value_loss}, {"entropy", update.entropy}},
-                      .status = status(update)},
-                     seconds());
+    progress now{.frames = update.frames,
+                 .total_frames = asked_.settings.frames,
+                 .mean_return = update.mean_return,
+                 .losses = {{"value loss", update.value_loss}, {"entropy", update.entropy}},
+                 .status = status(update)};
+    if (double const evaluated = evaluations_.mean_return(); evaluated == evaluated)
+        now.losses.emplace_back("evaluation", evaluated);
+    progress_.update(now, seconds());
+    if (auto const target = asked_.settings.target_return; target && !evaluations_.wanted())
+        target_reached_ = reaches(*target, static_cast<double>(update.episodes), update.mean_return);
     // Kept first: a run that is killed here comes back to it.
     if (is_kept(update.frames))
         save_to(folder_.kept_checkpoint(update.frames));
@@ -267,6 +362,7 @@ bool session::is_kept(std::uint64_t frames) const {
 void session::save() {
     metrics_->sync();
     episodes_->sync();
+    evaluations_.sync();
     save_to(folder_.checkpoint());
     experiment_->save_policy(folder_.policy());
     saved_at_ = seconds();
@@ -277,7 +373,8 @@ void session::save_to(std::filesystem::path const& file) {
                                  .seconds = seconds(),
                                  .keep_checkpoints = asked_.keep_checkpoints.value_or(0),
                                  .metrics = metrics_ ? metrics_->extent().fingerprint() : std::string(),
-                                 .episodes = episodes_ ? episodes_->extent().fingerprint() : std::string()};
+                                 .episodes = episodes_ ? episodes_->extent().fingerprint() : std::string(),
+                                 .evaluations = evaluations_.fingerprint()};
     save_checkpoint(file, notes.metadata(), [this](archive& state) { experiment_->persist(state); });
 }
 
@@ -301,6 +398,8 @@ bool session::lacks_something() const {
 int session::finish(stop_signal const& stop) {
     bool const before = folder_.finished();
     nlohmann::ordered_json summary{{"frames", experiment_->frames()}, {"seconds", seconds()}};
+    if (auto const target = asked_.settings.target_return)
+        summary["target_return"] = {{"asked", *target}, {"reached", target_reached_}};
     if (before)
         summary = folder_.read_summary();
     if (!before || !std::filesystem::exists(folder_.policy()))
@@ -309,7 +408,8 @@ int session::finish(stop_signal const& stop) {
         try {
             summary["evaluation"] = evaluate(stop);
         } catch (evaluation_stopped const&) {
-            return stopped(stop, "during the evaluation; all frames are done; finish");
+            return stopped(stop, fmt::format("during the evaluation; {}; finish",
+                                             target_reached_ ? done() : "all frames are done"));
         }
     }
     folder_.finish(summary);
@@ -347,7 +447,7 @@ nlohmann::ordered_json session::evaluate(stop_signal const& stop) {
     auto const& settings = asked_.settings;
     std::vector<double> returns;
     for (finished_episode const& one :
-         experiment_->evaluate(evaluation_episodes(), [&stop] { return stop.requested(); }))
+         experiment_->evaluate(evaluation::final, evaluation_episodes(), [&stop] { return stop.requested(); }))
         returns.push_back(one.reward_sum);
     std::vector<double> sorted = returns;
     std::ranges::sort(sorted);

@@ -4,6 +4,7 @@
 #include "checkpoint_notes.hpp"
 #include "command_line.hpp"
 #include "experiment.hpp"
+#include "interim_evaluations.hpp"
 #include "output/metrics_table.hpp"
 #include "output/progress_line.hpp"
 #include "output/run_folder.hpp"
@@ -38,12 +39,18 @@ private:
     void take_settings(checkpoint const& stored);
     void load(checkpoint const& stored);
     void survey_tables(checkpoint_notes const& stored);
-    [[nodiscard]] bool trained() const { return experiment_->frames() >= asked_.settings.frames; }
+    [[nodiscard]] bool trained() const { return experiment_->frames() >= asked_.settings.frames || target_reached_; }
+    [[nodiscard]] bool reached_before(std::optional<double> target) const;
+    [[nodiscard]] std::string done() const;
     void begin_writing();
     void save();
     void save_to(std::filesystem::path const& file);
     [[nodiscard]] bool is_kept(std::uint64_t frames) const;
     void record(update_report const& update);
+    void train(stop_signal const& stop);
+    [[nodiscard]] std::vector<finished_episode> play_interim(stop_signal const& stop) const;
+    void evaluate_again(stop_signal const& stop);
+    void record(evaluation_report const& evaluation);
     [[nodiscard]] std::string status(update_report const& update) const;
     [[nodiscard]] bool lacks_something() const;
     int finish(stop_signal const& stop);
@@ -64,6 +71,8 @@ private:
     std::uint64_t frames_before_ = 0; ///< of training before this process
     double seconds_before_ = 0.0;     ///< the same
     std::optional<metrics_table> metrics_, episodes_;
+    interim_evaluations evaluations_;
+    bool target_reached_ = false;
     std::optional<tensorboard_writer> tensorboard_;
     progress_line progress_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -243,6 +243,9 @@ void validate(settings const& all) {
     };
     at_least_one("frames", all.frames);
     at_least_one("envs", all.environments);
+    at_least_one("eval-episodes", all.eval_episodes);
+    require(!all.target_return || std::isfinite(*all.target_return), "--target-return is {}, but must be finite",
+            all.target_return.value_or(0.0));
     at_least_one("quantile-samples", all.quantile_samples);
     at_least_one("quantile-embedding", all.quantile_embedding);
     at_least_one("quantile-hidden", all.quantile_hidden);

@@ -19,8 +19,11 @@
 namespace gmac::examples {
 
 template <>
-inline constexpr std::array<named<rate_schedule>, 2> names_of<rate_schedule>{
-    {{"constant", rate_schedule::constant}, {"linear", rate_schedule::linear}}};
+inline constexpr std::array<named<rate_schedule>, 3> names_of<rate_schedule>{
+    {{"constant", rate_schedule::constant}, {"linear", rate_schedule::linear}, {"kl", rate_schedule::kl}}};
+template <>
+inline constexpr std::array<named<targets::resampling>, 2> names_of<targets::resampling>{
+    {{"independent", targets::resampling::independent}, {"stratified", targets::resampling::stratified}}};
 template <>
 inline constexpr std::array<named<optimiser_kind>, 2> names_of<optimiser_kind>{
     {{"adam", optimiser_kind::adam}, {"rmsprop", optimiser_kind::rmsprop}}};
@@ -40,6 +43,9 @@ struct settings {
     std::uint64_t frames = 0;
     std::uint64_t seed = 1;
     std::size_t environments = 1;
+    std::uint64_t eval_every = 0; ///< frames; 0: never
+    std::size_t eval_episodes = 10;
+    std::optional<double> target_return{};
     agent_options agent;
     bool state_dependent_deviation = true; ///< the policy's deviation from the network, or one free parameter an action
     double deviation_floor = 0.25;         ///< deviation = sqrt(softplus(x) + floor²), if it depends on the state
@@ -73,11 +79,26 @@ struct settings {
         visit("Run", "frames", frames, "environment steps in all");
         visit("Run", "seed", seed, "every random choice follows from it");
         visit("Run", "envs", environments, "environments stepped together");
+        visit("Run", "eval-every", eval_every,
+              "evaluates after each so many frames, by the most likely actions in environments of its own, into "
+              "evaluations.csv, and keeps the best policy as best_policy.safetensors; 0: never");
+        visit("Run", "eval-episodes", eval_episodes, "of such an evaluation");
+        visit(
+            "Run", "target-return", target_return,
+            "ends the run when the mean return of such an evaluation reaches it, or without them that of the last 100 "
+            "episodes");
         visit("Learning", "steps", agent.steps, "steps of a rollout in each environment");
         visit("Learning", "minibatch", agent.minibatch, "states in a gradient step");
         visit("Learning", "epochs", agent.epochs, "passes over a rollout");
         visit("Learning", "learning-rate", agent.learning_rate, "of the optimiser");
-        visit("Learning", "schedule", agent.schedule, "of the learning rate: constant, or linear to zero over the run");
+        visit("Learning", "schedule", agent.schedule,
+              "of the learning rate: constant, linear to zero over the run, or kl: by 1.5 up or down after an epoch "
+              "whose divergence is below half or above twice the target");
+        visit("Learning", "target-kl", agent.target_kl, "KL divergence from the policy of the rollout");
+        visit("Learning", "learning-rate-minimum", agent.learning_rate_minimum, "of the schedule kl");
+        visit("Learning", "learning-rate-maximum", agent.learning_rate_maximum, "of the schedule kl");
+        visit("Learning", "early-stop", agent.early_stop,
+              "ends the epochs of an update at a minibatch whose divergence is above 1.5 times target-kl");
         visit("Learning", "optimiser", agent.optimiser, "adam or rmsprop");
         visit("Learning", "optimiser-epsilon", agent.optimiser_epsilon, "added to the root of the second moment");
         visit("Learning", "discount", agent.discount, "gamma, in [0, 1]");
@@ -87,6 +108,8 @@ struct settings {
         visit("Learning", "entropy-coefficient", agent.entropy_coefficient, "weight of the policy's entropy");
         visit("Learning", "max-gradient-norm", agent.max_gradient_norm,
               "gradients are scaled down to it; by default 5 for gmac and 0.5 for the others");
+        visit("Learning", "clip-networks-separately", agent.clip_networks_separately,
+              "the actor's gradient and the critic's each by itself; for separate trunks");
         visit("Learning", "normalize-advantages", agent.normalize_advantages, "in each minibatch");
         visit("Learning", "shards", agent.shards, "parts of a minibatch that threads share; 0: one for each 32 states");
         visit("Network", "hidden", agent.hidden, "widths of the layers, separated by commas");
@@ -96,6 +119,8 @@ struct settings {
         visit("Network", "actor-gain", agent.actor_gain, "the same for the actor's layer");
         visit("Network", "value-gain", agent.value_gain, "the same for the value head");
         visit("Value distribution", "particles", agent.particles, "of an SR(lambda) target");
+        visit("Value distribution", "replacement", agent.replacement,
+              "of these particles: independent, or stratified, by which the targets vary less");
         visit("Value distribution", "variance-scale", variance_scale, "gmac: variance = scale (softplus(x) + floor)");
         visit("Value distribution", "variance-floor", variance_floor, "gmac: see variance-scale");
         visit("Value distribution", "quantile-samples", quantile_samples,

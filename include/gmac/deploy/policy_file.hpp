@@ -271,11 +271,15 @@ template <class Backend, class Trunk>
 } // namespace detail
 
 /// Writes a policy to a file, which is afterwards either wholly the new one or what it was before. Throws gmac::error,
-/// also for a number that is not finite.
+/// also for a number that is not finite. The notes are kept beside it, in the file's metadata, for whoever reads them by
+/// read_checkpoint.
 ///
 ///     gmac::save_policy("policy.safetensors", gmac::deploy(agent, worlds));
 template <class Backend, class Trunk>
-void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Trunk> policy) {
+void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Trunk> policy,
+                 checkpoint_metadata notes = {}) {
+    require(!notes.contains("policy"), "policy {}: a note is named \"policy\", but that is the policy's description",
+            path.string());
     detail::require_sound(policy, "policy " + path.string());
     nlohmann::ordered_json json{{"trunk", detail::describe_trunk(policy.trunk())},
                                 {"actor", detail::describe_actor(policy.description().actor)}};
@@ -286,7 +290,8 @@ void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Tru
     if (auto const clip = policy.description().observation_clip)
         json["observation_clip"] =
             std::isinf(*clip) ? nlohmann::ordered_json(detail::infinity) : nlohmann::ordered_json(*clip);
-    save_checkpoint(path, {{"policy", json.dump()}}, [&](archive& state) { policy.persist(state); });
+    notes["policy"] = json.dump();
+    save_checkpoint(path, notes, [&](archive& state) { policy.persist(state); });
 }
 
 /// A policy with one of the library's trunks: observations in real numbers, or images of bytes.

@@ -87,9 +87,12 @@ public:
     [[nodiscard]] std::filesystem::path summary() const { return path() / "summary.json"; }
     [[nodiscard]] std::filesystem::path metrics() const { return path() / "metrics.csv"; }
     [[nodiscard]] std::filesystem::path episodes() const { return path() / "episodes.csv"; }
+    [[nodiscard]] std::filesystem::path evaluations() const { return path() / "evaluations.csv"; }
     [[nodiscard]] std::filesystem::path checkpoint() const { return path() / "checkpoint.safetensors"; }
     /// The policy of the checkpoint by itself, for gmac::load_policy.
     [[nodiscard]] std::filesystem::path policy() const { return path() / "policy.safetensors"; }
+    /// The policy of the best evaluation so far; its metadata say which that was.
+    [[nodiscard]] std::filesystem::path best_policy() const { return path() / "best_policy.safetensors"; }
     /// The checkpoint kept after so many frames; by name they are in their order.
     [[nodiscard]] std::filesystem::path kept_checkpoint(std::uint64_t frames) const {
         return path() / fmt::format("checkpoint-{:012}.safetensors", frames);
@@ -180,8 +183,8 @@ private:
         }
     }
     [[nodiscard]] static bool is_ours(std::string_view name) {
-        for (std::string_view const ours :
-             {"summary.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors", "policy.safetensors"})
+        for (std::string_view const ours : {"summary.json", "metrics.csv", "episodes.csv", "evaluations.csv",
+                                            "checkpoint.safetensors", "policy.safetensors", "best_policy.safetensors"})
             if (name == ours || name == std::string(ours) + ".partial")
                 return true;
         for (std::string_view const picture : {"learning_curve.", "value_densities.", "play.gif"})
