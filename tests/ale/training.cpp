@@ -98,8 +98,8 @@ TEST_CASE("Atari: whole games are evaluated in raw rewards, and values of a game
     gmac::tbb_executor tasks(1);
     settings run = small_run("ppo");
     auto const experiment = make(run, tasks);
-    CHECK_THROWS_AS(experiment->evaluate(3, [] { return true; }), evaluation_stopped);
-    auto const games = experiment->evaluate(3, [] { return false; });
+    CHECK_THROWS_AS(experiment->evaluate(evaluation::final, 3, [] { return true; }), evaluation_stopped);
+    auto const games = experiment->evaluate(evaluation::final, 3, [] { return false; });
     REQUIRE(games.size() == 3);
     // 100 frames of a game, of which up to 30 are its start and 8 fire; frame 35 pays 7 if it is none of the start.
     for (auto const& game : games) {
@@ -127,7 +127,7 @@ TEST_CASE("Atari: the policy file of a run acts as its agent, bit for bit") {
         auto const experiment = make(small_run(method), tasks);
         experiment->train({.frames = update_frames});
         scratch_folder folder;
-        experiment->save_policy(folder.path / "policy.safetensors");
+        experiment->save_policy(folder.path / "policy.safetensors", {});
         using backend = gmac::backends::simd<float>;
         using policy_type = gmac::deployed_policy<backend, gmac::nn::image_trunk<backend>>;
         auto policy = std::get<policy_type>(gmac::load_any_policy(folder.path / "policy.safetensors"));

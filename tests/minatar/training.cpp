@@ -80,7 +80,7 @@ TEST_CASE("MinAtar: every game and method trains, goes on from a checkpoint bit 
             second_half->train({.frames = run.frames});
             CHECK(state_of(*second_half) == state_of(*whole));
 
-            auto const games = whole->evaluate(3, [] { return false; });
+            auto const games = whole->evaluate(evaluation::final, 3, [] { return false; });
             REQUIRE(games.size() == 3);
             for (auto const& played : games)
                 CHECK((played.length > 0 && played.length <= minatar_score_steps));
