@@ -39,7 +39,7 @@ template <class O>
     for (std::string const& name : critics)
         static_cast<void>(named("method in --critics", name));
     auto made = agent.make(settings, worlds, tasks);
-    // Streams of their own, and none that an environment of this run has (experiment.cpp).
+    // Each has streams of its own; those of environments with these seeds are for another purpose (stream_purpose).
     std::uint64_t seed = settings.seed;
     for (std::string const& name : critics)
         made->critics.push_back({name, &made->watch(*named(what, name).watch, seed += 3'000'000)});

@@ -29,7 +29,7 @@ public:
     void array(std::string const& name, element_type type, std::span<std::size_t const> shape, void* data) override {
         // Of the agent, and of the critics that watch it.
         if (type != element_type::f32 ||
-            !(name.starts_with("parameters.") || name.find(".parameters.") != std::string::npos))
+            ("." + name).find(".parameters.") == std::string::npos)
             return;
         std::size_t size = 1;
         for (std::size_t const extent : shape)

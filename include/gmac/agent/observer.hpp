@@ -77,9 +77,9 @@ public:
     using rollout_type = rollout<scalar, observation_type>;
     using workspace = typename network_type::workspace;
 
-    /// For rollouts of the shape of `like`, which must outlive it, as an agent's does. Of the options it takes those of
-    /// minibatches, epochs, optimiser, SR(λ) and value network; the learning rate is the agent's. `threads` is how many of them its passes may use. Throws gmac::error
-    /// for an option outside its range and for a trunk of other inputs than the states have.
+    /// For the rollouts in `like`, which must outlive it, as an agent's does. Of the options it takes those of minibatches,
+    /// epochs, optimiser, SR(λ) and value network; the learning rate is the agent's. `threads` is how many its passes may
+    /// use. Throws gmac::error for an option outside its range and for a trunk of other inputs than the states have.
     observer(rollout_type const& like, Trunk trunk, agent_options options, observer_parts<Head, Loss> with = {},
              std::size_t threads = 1)
         : options_(checked(std::move(options))),

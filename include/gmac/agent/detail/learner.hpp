@@ -34,8 +34,8 @@ namespace gmac::inline GMAC_ABI::detail {
 /// In the place of an actor: there is none, only the value is learned.
 struct no_actor {};
 
-/// The epochs of minibatches in which an agent, or a critic alone, learns a rollout. A minibatch is divided into parts, whose number does not
-/// depend on the threads, and the parts' gradients are added in their order.
+/// The epochs of minibatches in which an agent, or a critic alone, learns a rollout. A minibatch is divided into parts,
+/// whose number does not depend on the threads, and the parts' gradients are added in their order.
 template <class Networks, class Actor, class Head, class Loss>
 class learner {
 public:
