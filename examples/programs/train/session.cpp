@@ -28,8 +28,7 @@ public:
     [[nodiscard]] bool loading() const noexcept override { return false; }
     void array(std::string const& name, element_type type, std::span<std::size_t const> shape, void* data) override {
         // Of the agent, and of the critics that watch it.
-        if (type != element_type::f32 ||
-            ("." + name).find(".parameters.") == std::string::npos)
+        if (type != element_type::f32 || ("." + name).find(".parameters.") == std::string::npos)
             return;
         std::size_t size = 1;
         for (std::size_t const extent : shape)
