@@ -121,7 +121,7 @@ void register_convolutions() {
                    else
                        return naive::job();
                });
-    for (std::size_t const channels : {4, 10}) { // Breakout, Seaquest
+    for (std::size_t const channels : {std::size_t{4}, std::size_t{10}}) { // Breakout, Seaquest
         nn::image_trunk<backend> const grid({.input = {10, 10, channels},
                                              .layout = nn::image_layout::channels_last,
                                              .byte_scale = 1.0,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp, log, log1p, erf and their relations over every lane type, against the standard library in twice the precision.
 #include <gmac/core/counted.hpp>
+#include <gmac/core/random.hpp>
 #include <gmac/core/special.hpp>
 #include <gmac/losses/detail/erf_table.hpp>
 
@@ -98,6 +99,55 @@ std::vector<T> all_inputs() {
         all.push_back(-x);
     }
     return all;
+}
+
+/// φ, Φ and Φ⁻¹, whose bounds are relative.
+template <class V>
+void check_normal() {
+    using T = lanes::scalar_of<V>;
+    using R = reference<T>;
+    constexpr bool single = std::same_as<T, float>;
+    constexpr auto epsilon = static_cast<R>(std::numeric_limits<T>::epsilon());
+    R const root = std::sqrt(R(2));
+    auto const one = [](auto const& function, T x) {
+        std::array<T, lanes::width_of<V>> results;
+        lanes::store_rows(V(function(V(x))), gmac::matrix_view<T>(results.data(), results.size(), 1, 1, 1), 0, 0);
+        return static_cast<R>(results.back());
+    };
+    for (int i = -1250; i <= 1250; ++i) {
+        T const z = static_cast<T>(i) / T(100);
+        R const size = static_cast<R>(std::abs(z));
+        R const tail = std::erfc(size / root) / 2;
+        R const bound = (single ? R(3e-7) : R(1e-14)) + size * size * epsilon;
+        R const below = one([](V const& x) { return lanes::normal_at(x).below; }, z);
+        R const above = one([](V const& x) { return lanes::normal_at(x).above; }, z);
+        REQUIRE(std::abs((z < 0 ? below : above) / tail - 1) < bound);
+        REQUIRE(std::abs((z < 0 ? above : below) - (1 - tail)) < bound);
+        R const density = std::exp(-size * size / 2) / std::sqrt(2 * std::numbers::pi_v<R>);
+        REQUIRE(std::abs(one([](V const& x) { return lanes::normal_at(x).density; }, z) / density - 1) < bound);
+    }
+    auto const quantile = [&](T p) { return one([](V const& x) { return lanes::normal_quantile(x); }, p); };
+    std::mt19937_64 random(5);
+    for (int i = 0; i < 20000; ++i) {
+        // Of all sizes from the least normal number on, and close to one.
+        double const size = std::uniform_real_distribution<double>(single ? -37.0 : -300.0, 0.0)(random);
+        double const small = std::pow(10.0, i % 2 == 0 ? size : size / (single ? 6.0 : 20.0));
+        T const p = static_cast<T>(i % 4 == 0 ? 1.0 - small : small);
+        R const exact = static_cast<R>(gmac::standard_normal_quantile(static_cast<double>(p)));
+        if (p > T(0) && p < T(1))
+            REQUIRE(std::abs(quantile(p) - exact) <= (single ? R(2e-6) : R(4e-15)) * (std::abs(exact) + R(0.1)));
+    }
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    CHECK(quantile(T(0)) == -infinity);
+    CHECK(quantile(T(1)) == infinity);
+    CHECK(quantile(T(0.5)) == 0);
+    CHECK(std::isnan(quantile(T(-0.1))));
+    CHECK(std::isnan(quantile(T(1.1))));
+    CHECK(std::isnan(quantile(std::numeric_limits<T>::quiet_NaN())));
+    auto const below = [&](T z) { return one([](V const& x) { return lanes::normal_at(x).below; }, z); };
+    CHECK(below(infinity) == 1);
+    CHECK(below(-infinity) == 0);
+    CHECK(std::isnan(below(std::numeric_limits<T>::quiet_NaN())));
 }
 
 template <class V>
@@ -218,6 +268,13 @@ TEST_CASE("the special functions are exact to about one unit in the last place",
     SECTION("lanes of double") {
         check_accuracy<lanes::widest<double>>();
     }
+}
+
+TEST_CASE("the normal distribution and its quantile function over lanes keep what is small") {
+    check_normal<float>();
+    check_normal<double>();
+    check_normal<lanes::widest<float>>();
+    check_normal<lanes::widest<double>>();
 }
 
 TEST_CASE("erf and its slope from a table are exact to about one unit in the last place of 1", "[mixture]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/normal_quantile.hpp>
 #include <gmac/core/detail/special_coefficients.hpp>
 #include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
@@ -10,6 +11,8 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <numbers>
+#include <type_traits>
 
 /// The transcendental functions of the kernels over a lane type: one source for float, double and every xsimd batch, so
 /// that a result does not depend on the lane width beyond the rounding of fused multiply-adds. Every other lane type
@@ -204,6 +207,26 @@ inline constexpr lookup::erf_fn erf{};
 /// would be less than the smallest normal number.
 inline constexpr lookup::exp_erf_fn exp_erf{};
 
+/// φ(z), Φ(z) and Φ(−z) of the standard normal distribution, the smaller of the two to a relative error of 1e-14 in double
+/// and 3e-7 in float, and z² ulp of the exponential.
+template <class V>
+struct normal_result {
+    V density, below, above;
+};
+template <class V>
+[[nodiscard]] inline normal_result<V> normal_at(V const& z) noexcept {
+    using c = detail::coefficients<std::conditional_t<sizeof(scalar_of<V>) == 4, float, double>>;
+    V const one = constant<V>(1.0);
+    V const three = constant<V>(3.0);
+    V const a = at_most(constant<V>(40.0), V(abs(z) * constant<V>(std::numbers::sqrt2 / 2))); // exp(−a²) is 0 there
+    V const exponential = exp(V(-(a * a)));
+    V const ratio = detail::polynomial(V((a - three) / (a + three)), c::erfc) / (one + a + a);
+    V const tail = constant<V>(0.5) * exponential * ratio;
+    auto const negative = z < constant<V>(0.0);
+    return {constant<V>(std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2) * exponential,
+            select(negative, tail, V(one - tail)), select(negative, V(one - tail), tail)};
+}
+
 /// softplus(x) = log(1 + exp(x)) to 2 ulp and its derivative sigmoid(x) = 1 / (1 + exp(−x)) to 2.8 ulp, which share the
 /// exponential.
 template <class V>
@@ -223,6 +246,25 @@ template <class V>
 [[nodiscard]] inline V softplus(V const& x) noexcept {
     V const zero = constant<V>(0.0);
     return select(x < zero, zero, x) + log1p(exp(V(-abs(x))));
+}
+
+/// The quantile function of the standard normal distribution: infinite at 0 and 1, NaN outside of [0, 1]. In double to
+/// 4e-15 relative.
+template <class V>
+[[nodiscard]] inline V normal_quantile(V const& p) noexcept {
+    using table = gmac::detail::normal_quantile_table;
+    auto const ratio = [](V const& x, std::array<double, 8> const& above, std::array<double, 8> const& below) {
+        return V(detail::polynomial(x, above) / detail::polynomial(x, below));
+    };
+    V const zero = constant<V>(0.0);
+    V const q = p - constant<V>(0.5);
+    V const outer = select(q < zero, p, V(constant<V>(1.0) - p));
+    V const r = sqrt(V(-log(outer)));
+    V const tail =
+        select(r < constant<V>(5.0), ratio(V(r - constant<V>(1.6)), table::middle_numerator, table::middle_denominator),
+               select(outer > zero, ratio(V(r - constant<V>(5.0)), table::far_numerator, table::far_denominator), r));
+    V const central = q * ratio(V(constant<V>(0.180625) - q * q), table::central_numerator, table::central_denominator);
+    return select(abs(q) < constant<V>(0.425), central, select(q < zero, V(-tail), tail));
 }
 
 } // namespace gmac::inline GMAC_ABI::lanes

@@ -17,6 +17,7 @@
 #include <vector>
 
 using namespace gmac;
+using namespace gmac::detail;
 using namespace gmac::losses::detail;
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <array>
 
-/// Minimax polynomials of our own, made with Sollya (remez and fpminimax), lowest coefficient first. The errors named are
+/// Minimax polynomials of our own, made with Sollya (remez and fpminimax; erfc by Chebyshev's), lowest coefficient first. The errors named are
 /// those of the polynomial before rounding, in units of the last place of a result in [1/2, 1).
 namespace gmac::inline GMAC_ABI::lanes::detail {
 
@@ -30,6 +30,11 @@ struct coefficients<float> {
 
     // log((1 + s) / (1 − s)) = 2 s + s³ R(s²) for |s| ≤ 0.172
     static constexpr std::array<double, 3> log{0x1.55555cp-1, 0x1.997b92p-2, 0x1.2ef818p-2};
+
+    // (1 + 2a) exp(a²) erfc(a) for a ≥ 0, as a polynomial in (a − 3) / (a + 3); 7e-8 relative
+    static constexpr std::array<double, 11> erfc{0x1.40c522p0,   -0x1.15c01p-3,   -0x1.85a112p-5, 0x1.097a26p-3,
+                                                 -0x1.e88d3p-4,  0x1.1834a6p-4,   -0x1.8557aap-6, 0x1.2bb2acp-9,
+                                                 0x1.eb8a6ep-10, -0x1.0d67dap-11, -0x1.84299ep-14};
 };
 
 template <>
@@ -73,6 +78,15 @@ struct coefficients<double> {
     static constexpr std::array<double, 8> log{0x1.5555555555555p-1, 0x1.9999999999d58p-2, 0x1.249249242f0ap-2,
                                                0x1.c71c725c1a961p-3, 0x1.745cdb8fdb8c7p-3, 0x1.3b2153e77202fp-3,
                                                0x1.0f4a99b645efap-3, 0x1.101ea8cd72d77p-3};
+
+    // as above; 7e-15 relative
+    static constexpr std::array<double, 21> erfc{0x1.40c522d7e498p0,     -0x1.15c084bb9d2a5p-3,  -0x1.85a15c589c611p-5,
+                                                 0x1.098366a54d7b6p-3,   -0x1.e88b803b65073p-4,  0x1.17ca2889755e8p-4,
+                                                 -0x1.8574c3c5658fcp-6,  0x1.4b88385a59668p-9,   0x1.ef1bb953013d5p-10,
+                                                 -0x1.98d96d8e59539p-11, -0x1.b907b22794a0ep-14, 0x1.06411055823a5p-13,
+                                                 0x1.4a1ffd133505ap-18,  -0x1.4f94f19e1a529p-16, -0x1.68f1b1cdcc67ep-21,
+                                                 0x1.c05ed97a1c2cep-19,  0x1.2da406a54579bp-22,  -0x1.0fb9a8d9c155ep-21,
+                                                 -0x1.533cec5ad48bep-24, 0x1.985a4ac7ff6aep-25,  0x1.638037adb0b74p-27};
 };
 
 } // namespace gmac::inline GMAC_ABI::lanes::detail

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/sort_places.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/detail/energy_pairs.hpp>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
-#include <type_traits>
-#include <utility>
 
 /// Losses between hundreds or thousands of samples, state by state, in O(N + m): both kinds are sorted, and then gone
 /// through once together. Taken for float and double from where it is quicker than pairs in lanes (rows_suit_energy,
@@ -27,34 +24,6 @@ inline constexpr std::size_t most_sorted = 8192;
 struct sorted_places {
     std::array<std::uint16_t, most_sorted> samples, particles, spare;
 };
-
-/// The bits of a number as an unsigned integer of the same order; a NaN at either end.
-template <std::floating_point T>
-[[nodiscard]] constexpr auto ordered_bits(T number) noexcept {
-    using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    constexpr word sign = word(1) << (8 * sizeof(word) - 1);
-    auto const bits = std::bit_cast<word>(number);
-    return (bits & sign) != 0 ? word(~bits) : word(bits | sign);
-}
-
-/// The places of numbers in ascending order, byte by byte with the last first (Knuth, The Art of Computer Programming, volume
-/// 3, section 5.2.5): no branch depends on the numbers.
-template <std::floating_point T>
-void sort_places(vector_view<T const> const& numbers, std::uint16_t* places, std::uint16_t* spare) noexcept {
-    std::iota(places, places + numbers.size(), std::uint16_t(0));
-    for (std::size_t byte = 0; byte < sizeof(T); ++byte) { // an even number of times, so they end where they began
-        auto const digit = [&](std::size_t i) {
-            return static_cast<std::size_t>(ordered_bits(numbers[i]) >> (8 * byte)) & 0xffu;
-        };
-        std::array<std::uint16_t, 256> next{};
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            ++next[digit(i)];
-        std::exclusive_scan(next.begin(), next.end(), next.begin(), std::uint16_t(0));
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            spare[next[digit(places[i])]++] = places[i];
-        std::swap(places, spare);
-    }
-}
 
 /// 0, or NaN if a number is not finite.
 template <class T>
@@ -71,8 +40,8 @@ template <bool WithGradient, class T>
                               vector_view<T const> const& weights, vector_view<T> const& gradient,
                               energy_terms const& terms, sorted_places& order) noexcept {
     std::size_t const n = samples.size(), m = particles.size();
-    sort_places(samples, order.samples.data(), order.spare.data());
-    sort_places(particles, order.particles.data(), order.spare.data());
+    gmac::detail::sort_places(samples, order.samples.data(), order.spare.data());
+    gmac::detail::sort_places(particles, order.particles.data(), order.spare.data());
     T const taint = taint_of(samples) + taint_of(particles);
     double const scale = 2.0 * terms.sample_weight / terms.states;
     double f = 0.0, g = 0.0, weight_below = 0.0, energy = 0.0;
@@ -125,8 +94,8 @@ template <bool WithGradient, class T>
                                  vector_view<T> const& gradient, double kappa, double factor, double slope_factor,
                                  sorted_places& order) noexcept {
     std::size_t const n = quantiles.size(), m = particles.size();
-    sort_places(quantiles, order.samples.data(), order.spare.data());
-    sort_places(particles, order.particles.data(), order.spare.data());
+    gmac::detail::sort_places(quantiles, order.samples.data(), order.spare.data());
+    gmac::detail::sort_places(particles, order.particles.data(), order.spare.data());
     T const taint = taint_of(particles);
     T const limit = static_cast<T>(kappa);
     double const inverse = kappa > 0.0 ? 1.0 / kappa : 0.0;
