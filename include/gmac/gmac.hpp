@@ -14,6 +14,7 @@
 #include <gmac/heads.hpp>
 #include <gmac/losses.hpp>
 #include <gmac/nn.hpp>
+#include <gmac/statistics.hpp>
 #include <gmac/storage.hpp>
 #include <gmac/targets.hpp>
 #include <gmac/version.hpp>

@@ -12,6 +12,7 @@ declare -A below=(
     [core]=''
     [distributions]='core'
     [heads]='core distributions'
+    [statistics]='core heads'
     [targets]='core distributions heads'
     [losses]='core distributions heads targets'
     [imputation]='core'

@@ -219,6 +219,29 @@ std::vector<std::string> critics_of(settings const& settings) {
     return names;
 }
 
+statistic statistic_of(settings const& settings) {
+    std::size_t const colon = settings.statistic.find(':');
+    std::string const name = settings.statistic.substr(0, colon);
+    for (int i = 0; i <= static_cast<int>(statistic_kind::quantile); ++i) {
+        statistic found{.kind = static_cast<statistic_kind>(i)};
+        if (name != name_of(found.kind))
+            continue;
+        bool const takes_none = found.kind == statistic_kind::mean;
+        require((colon == std::string::npos) == takes_none, "--statistic is \"{}\", but {} is given {}",
+                settings.statistic, name, takes_none ? "without a parameter" : "as NAME:PARAMETER");
+        if (!takes_none)
+            read_value("statistic", settings.statistic.substr(colon + 1), found.parameter);
+        gmac::validate(found);
+        require(takes_none || settings.algorithm != "ppo",
+                "--statistic is {}, but must be mean with ppo, which learns no distribution", settings.statistic);
+        return found;
+    }
+    fail(
+        "--statistic is \"{}\", but must be mean, cvar:ALPHA, upper_cvar:ALPHA, wang:ETA, power:ETA, "
+        "mean_minus_deviations:K or quantile:P",
+        settings.statistic);
+}
+
 settings default_settings(std::string const& environment, std::string const& algorithm) {
     if (!is_atari(environment))
         require_known("environment", environment, environments);
@@ -261,6 +284,7 @@ void validate(settings const& all) {
             all.atom_minimum, all.atom_maximum);
     validate(all.agent);
     static_cast<void>(critics_of(all));
+    static_cast<void>(statistic_of(all));
     if (is_atari(all.environment))
         static_cast<void>(ale::preprocessing_named(all.preprocessing));
     if (sees_images(all.environment) && !all.trunk.empty())

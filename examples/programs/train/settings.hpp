@@ -4,6 +4,7 @@
 #include "support/read_value.hpp"
 
 #include <gmac/agent/options.hpp>
+#include <gmac/statistics/statistic.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -47,6 +48,7 @@ struct settings {
     std::size_t eval_episodes = 10;
     std::optional<double> target_return{};
     agent_options agent;
+    std::string statistic = "mean";        ///< of statistic_of
     bool state_dependent_deviation = true; ///< the policy's deviation from the network, or one free parameter an action
     double deviation_floor = 0.25;         ///< deviation = sqrt(softplus(x) + floor²), if it depends on the state
     double initial_deviation = 1.0;        ///< otherwise
@@ -103,6 +105,10 @@ struct settings {
         visit("Learning", "optimiser-epsilon", agent.optimiser_epsilon, "added to the root of the second moment");
         visit("Learning", "discount", agent.discount, "gamma, in [0, 1]");
         visit("Learning", "lambda", agent.lambda, "of the advantages and of SR(lambda), in [0, 1]");
+        visit(
+            "Learning", "statistic", statistic,
+            "of the value distribution, which advantages are made of: mean, or with its parameter cvar:0.1, "
+            "upper_cvar:0.1, wang:-0.75, power:-2, mean_minus_deviations:1 or quantile:0.25; see docs/mathematics.md");
         visit("Learning", "clip", agent.clip, "range of the probability ratio around 1");
         visit("Learning", "value-coefficient", agent.value_coefficient, "weight of the value loss");
         visit("Learning", "entropy-coefficient", agent.entropy_coefficient, "weight of the policy's entropy");
@@ -179,6 +185,9 @@ struct settings {
 
 /// The methods in settings.critics. Throws gmac::error for an empty name and for one that is there twice.
 [[nodiscard]] std::vector<std::string> critics_of(settings const& settings);
+
+/// The statistic in settings.statistic, NAME or NAME:PARAMETER. Throws gmac::error if it is none, or outside its range.
+[[nodiscard]] statistic statistic_of(settings const& settings);
 
 /// Fails with the list of what is known unless `name` is in it.
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known);

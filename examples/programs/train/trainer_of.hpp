@@ -8,6 +8,8 @@
 #include <gmac/actors/diagonal_gaussian.hpp>
 #include <gmac/agents.hpp>
 #include <gmac/deploy/policy.hpp>
+#include <gmac/heads/scalar.hpp>
+#include <gmac/statistics.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -73,7 +75,11 @@ public:
                   .loss = make_loss<typename Agent::loss_type>(settings),
                   .seed = settings.seed,
                   .tasks = &tasks}),
-          policy_(agent_.policy(1)) {}
+          policy_(agent_.policy(1)) {
+        if constexpr (!std::same_as<typename Agent::head_type, heads::scalar>)
+            if (statistic const wanted = statistic_of(settings); wanted.kind != statistic_kind::mean)
+                agent_.value_by(wanted);
+    }
 
     void train(train_options const& options) override { agent_.train(options); }
     void persist(archive& state) override { agent_.persist(state); }

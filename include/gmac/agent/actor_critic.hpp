@@ -206,6 +206,16 @@ public:
         return report;
     }
 
+    /// Makes advantages, from the next rollout on, of another statistic of the value distributions than their means: a
+    /// gmac::statistic (gmac/statistics.hpp), `agent.value_by(gmac::statistics::cvar(0.1))`, or a function (head, what it
+    /// predicts of n states, values [n]) that several threads may call at once. The TD error is then
+    ///     δ = r + γ ρ(Z(x')) − ρ(Z(x)),
+    /// and with λ = 1 the statistic is only a baseline (docs/mathematics.md). What the critic learns stays what it was. Not
+    /// part of what is saved.
+    void value_by(typename detail::state_values<network_type, Head>::value_function function) {
+        values_.value_by(std::move(function));
+    }
+
     /// A further critic of this policy, which learns from the same rollouts and has no say in it; see observer. Without
     /// options it has the agent's, whose learning rate it has in any case; `trunk` is the network below its head, by default
     /// one like the agent's. What is loaded must have been saved with the same observers.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/result.hpp>
 #include <gmac/core/detail/transpose.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lane_arithmetic.hpp>
@@ -8,7 +9,6 @@
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/special.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/heads/detail/result.hpp>
 
 #include <algorithm>
 #include <array>
@@ -150,7 +150,7 @@ struct categorical {
     void mean(Outputs&& outputs_of_states, Values&& values_of_states) const {
         auto const raw = as_matrix(outputs_of_states);
         using T = typename decltype(raw)::value_type;
-        auto const values = detail::result_as<T>(as_vector(values_of_states));
+        auto const values = gmac::detail::result_as<T>(as_vector(values_of_states));
         matrix_view<T> const column(values.data(), values.size(), 1, values.stride(), 1);
         require_shape(raw, values.size(), N, "outputs", "categorical head");
         require(!may_overlap(column, raw), "categorical head: the values overlap the outputs");
@@ -175,8 +175,8 @@ struct categorical {
     void support(Outputs&& outputs_of_states, Points&& points_of_states, Weights&& weights_of_states) const {
         auto const raw = as_matrix(outputs_of_states);
         using T = typename decltype(raw)::value_type;
-        auto const points = detail::result_as<T>(as_matrix(points_of_states));
-        auto const weights = detail::result_as<T>(as_matrix(weights_of_states));
+        auto const points = gmac::detail::result_as<T>(as_matrix(points_of_states));
+        auto const weights = gmac::detail::result_as<T>(as_matrix(weights_of_states));
         require_shape(raw, raw.rows(), N, "outputs", "categorical head");
         require_shape(points, raw.rows(), N, "the matrix of points", "categorical head");
         require_shape(weights, raw.rows(), N, "the matrix of weights", "categorical head");

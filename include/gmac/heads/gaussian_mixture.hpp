@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/result.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/special.hpp>
 #include <gmac/core/view.hpp>
-#include <gmac/heads/detail/result.hpp>
 
 #include <algorithm>
 #include <array>
@@ -103,7 +103,7 @@ struct gaussian_mixture {
     void mean(Outputs&& outputs_of_states, Values&& values_of_states) const {
         auto const raw = as_matrix(outputs_of_states);
         using T = typename decltype(raw)::value_type;
-        auto const values = detail::result_as<T>(as_vector(values_of_states));
+        auto const values = gmac::detail::result_as<T>(as_vector(values_of_states));
         require_shape(raw, values.size(), outputs, "outputs", "gaussian_mixture head");
         matrix_view<T> const column = as_column(values);
         require(!may_overlap(column, raw), "gaussian_mixture head: the values overlap the outputs");
@@ -119,9 +119,9 @@ struct gaussian_mixture {
                       Deviations&& deviations_of_states) const {
         auto const raw = as_matrix(outputs_of_states);
         using T = typename decltype(raw)::value_type;
-        auto const weights = detail::result_as<T>(as_matrix(weights_of_states));
-        auto const means = detail::result_as<T>(as_matrix(means_of_states));
-        auto const deviations = detail::result_as<T>(as_matrix(deviations_of_states));
+        auto const weights = gmac::detail::result_as<T>(as_matrix(weights_of_states));
+        auto const means = gmac::detail::result_as<T>(as_matrix(means_of_states));
+        auto const deviations = gmac::detail::result_as<T>(as_matrix(deviations_of_states));
         require(raw.cols() == outputs, "gaussian_mixture head: outputs is {} x {}, but must have {} columns",
                 raw.rows(), raw.cols(), outputs);
         require_shape(weights, raw.rows(), K, "weights", "gaussian_mixture head");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/result.hpp>
 #include <gmac/core/detail/transpose.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
@@ -8,7 +9,6 @@
 #include <gmac/core/view.hpp>
 #include <gmac/heads/categorical.hpp>
 #include <gmac/heads/dirac.hpp>
-#include <gmac/heads/detail/result.hpp>
 #include <gmac/heads/gaussian_mixture.hpp>
 #include <gmac/heads/implicit_quantile.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
@@ -179,7 +179,7 @@ void evaluate(statistic const& of, Head const& head, Outputs const& outputs, Val
     validate(of);
     auto const from = detail::read_only(outputs);
     using T = typename decltype(from)::value_type;
-    auto const to = heads::detail::result_as<T>(as_vector(values));
+    auto const to = gmac::detail::result_as<T>(as_vector(values));
     if (of.kind == statistic_kind::mean)
         head.mean(from, to);
     else
@@ -193,7 +193,7 @@ void evaluate(statistic_kind kind, Parameters const& parameters, Head const& hea
               Values&& values) {
     auto const from = detail::read_only(outputs);
     using T = typename decltype(from)::value_type;
-    auto const to = heads::detail::result_as<T>(as_vector(values));
+    auto const to = gmac::detail::result_as<T>(as_vector(values));
     vector_view<T const> const with = as_vector(parameters);
     require_size(with, to.size(), "the vector of parameters", "statistic");
     for (std::size_t i = 0; i < with.size(); ++i)
@@ -210,9 +210,18 @@ void value_and_gradient(statistic const& of, Head const& head, Outputs const& ou
     validate(of);
     auto const from = detail::read_only(outputs);
     using T = typename decltype(from)::value_type;
-    auto const to = heads::detail::result_as<T>(as_vector(values));
-    auto const slopes = heads::detail::result_as<T>(as_matrix(gradient));
+    auto const to = gmac::detail::result_as<T>(as_vector(values));
+    auto const slopes = gmac::detail::result_as<T>(as_matrix(gradient));
     detail::checked<true>(head, from, detail::parameters<T>{of.kind, static_cast<T>(of.parameter), {}}, to, slopes);
 }
 
 } // namespace gmac::inline GMAC_ABI::statistics
+
+namespace gmac::inline GMAC_ABI {
+
+template <class Head, class Outputs, class Values>
+void statistic::operator()(Head const& head, Outputs const& outputs, Values&& values) const {
+    statistics::evaluate(*this, head, outputs, values);
+}
+
+} // namespace gmac::inline GMAC_ABI

@@ -32,6 +32,10 @@ struct statistic {
     double parameter = 0.0;
 
     friend bool operator==(statistic const&, statistic const&) = default;
+
+    /// As statistics::evaluate; defined in gmac/statistics/evaluate.hpp.
+    template <class Head, class Outputs, class Values>
+    void operator()(Head const& head, Outputs const& outputs, Values&& values) const;
 };
 
 namespace statistics {

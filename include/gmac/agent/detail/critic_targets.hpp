@@ -43,16 +43,16 @@ public:
     template <class Rollout, class Values, class StreamOf>
     void make(Head const& head, Rollout const& rollout, Values const& values, StreamOf const& stream, executor& tasks) {
         std::size_t const seen = rollout.state_count();
-        std::span<T const> const means = values.means();
+        std::span<T const> const of_states = values.values();
         targets::rollout_view<T> const steps{rollout.rewards(), rollout.terminated(), rollout.truncated()};
-        advantage_(steps, vector_view<T const>(means.first(seen)), vector_view<T const>(means.subspan(seen)),
+        advantage_(steps, vector_view<T const>(of_states.first(seen)), vector_view<T const>(of_states.subspan(seen)),
                    vector_view<T>(advantages_.span()), vector_view<T>(returns_.span()));
-        explained_variance_ = gmac::explained_variance(returns_.span(), means.first(returns_.size()));
+        explained_variance_ = gmac::explained_variance(returns_.span(), of_states.first(returns_.size()));
         for (std::size_t e = 0; e < streams_.size(); ++e)
             streams_[e] = stream(e);
         maker_.make(head, {.steps = steps,
                            .outputs = values.outputs(),
-                           .values = means,
+                           .values = of_states,
                            .returns = returns_.span(),
                            .streams = streams_,
                            .tasks = &tasks});

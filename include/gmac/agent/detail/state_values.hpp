@@ -4,11 +4,14 @@
 #include <gmac/agent/rollout.hpp>
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/executor.hpp>
+#include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gmac::inline GMAC_ABI::detail {
@@ -21,18 +24,28 @@ public:
     using scalar = typename Networks::scalar;
     using observation_type = typename Networks::observation_type;
     using rollout_type = rollout<scalar, observation_type>;
+    using prediction =
+        decltype(std::declval<Networks const&>().value_forward(std::declval<std::span<scalar const>>(),
+                                                               std::declval<matrix_view<scalar const>>(),
+                                                               std::declval<random_stream&>(),
+                                                               std::declval<typename Networks::workspace&>()));
+    /// Writes the value of each of n states, [n], from what the head says of them.
+    using value_function = std::function<void(Head const&, prediction const&, vector_view<scalar>)>;
 
     /// Memory for the rollouts of this shape, shared by up to `threads` threads.
     state_values(Networks const& networks, rollout_type const& rollout, std::size_t threads)
         : networks_(networks),
           capacity_(rollout.state_count() + rollout.rows()),
           outputs_(capacity_ * networks.value_outputs()),
-          means_(capacity_) {
+          values_(capacity_) {
         std::size_t const rows = (std::min)(chunk_rows, capacity_);
         std::size_t const chunks = (capacity_ + chunk_rows - 1) / chunk_rows;
         for (std::size_t i = 0; i < std::clamp<std::size_t>(threads, 1, chunks); ++i)
             evaluators_.push_back({networks.make_workspace(rows), buffer<observation_type>(rollout.assembled(rows))});
     }
+
+    /// What is the value of a state instead of its distribution's mean; empty: the mean.
+    void value_by(value_function function) { value_of_ = std::move(function); }
 
     /// Evaluates the states in chunks that do not depend on the threads. `stream(first row)` is the random stream of the
     /// states from that row on, for heads that sample.
@@ -60,8 +73,8 @@ public:
     [[nodiscard]] matrix_view<scalar const> outputs() const noexcept {
         return {outputs_.data(), used_, networks_.value_outputs()};
     }
-    /// [states], the means of the distributions
-    [[nodiscard]] std::span<scalar const> means() const noexcept { return means_.span().first(used_); }
+    /// [states], the means of the distributions, or what `value_by` makes of them
+    [[nodiscard]] std::span<scalar const> values() const noexcept { return values_.span().first(used_); }
 
 private:
     static constexpr std::size_t chunk_rows = 256;
@@ -80,16 +93,21 @@ private:
         auto const all = first >= seen_ ? rollout.final_states(first - seen_, last - first, with.states.span())
                                         : rollout.states(first, last - first, with.states.span());
         auto random = stream(first);
-        auto const prediction = networks_.value_forward(parameters, networks_.input(all, with.work), random, with.work);
-        head.mean(prediction, vector_view<scalar>(means_.data() + first, last - first));
-        auto const columns = Networks::value_net::columns(prediction);
+        auto const predicted = networks_.value_forward(parameters, networks_.input(all, with.work), random, with.work);
+        vector_view<scalar> const values(values_.data() + first, last - first);
+        if (value_of_)
+            value_of_(head, predicted, values);
+        else
+            head.mean(predicted, values);
+        auto const columns = Networks::value_net::columns(predicted);
         std::copy_n(columns.data(), columns.rows() * columns.cols(),
                     outputs_.data() + first * networks_.value_outputs());
     }
 
     Networks const& networks_;
     std::size_t capacity_, seen_ = 0, used_ = 0;
-    buffer<scalar> outputs_, means_;
+    buffer<scalar> outputs_, values_;
+    value_function value_of_;
     std::vector<evaluator> evaluators_;
 };
 

@@ -5,7 +5,7 @@
 
 #include <concepts>
 
-namespace gmac::inline GMAC_ABI::heads::detail {
+namespace gmac::inline GMAC_ABI::detail {
 
 /// What a head writes to, as a view of the outputs' number type T. Another type stops the compilation with one sentence, and
 /// the empty view that is then given adds none.
@@ -19,4 +19,4 @@ template <class T, template <class> class View, class U>
         return {};
 }
 
-} // namespace gmac::inline GMAC_ABI::heads::detail
+} // namespace gmac::inline GMAC_ABI::detail
