@@ -182,6 +182,46 @@ TEMPLATE_TEST_CASE("Convolutions of bytes are those of the bytes over 255", "[nn
                                   layout::row_major);
 }
 
+TEMPLATE_TEST_CASE("An image of bytes that are mostly zero has the same results as one of numbers, to the bit",
+                   "[nn][convolution]", direct_float, direct_double) {
+    using T = typename TestType::scalar;
+    constexpr std::size_t rows = 6;
+    for (std::size_t const filters : {16u, 32u, 48u, 20u})
+        for (std::size_t const kernel : {1u, 3u}) {
+            nn::image_shape const shape{10, 9, 5};
+            nn::conv2d_options const options{.filters = filters,
+                                             .kernel = kernel,
+                                             .function = act::relu,
+                                             .layout = image_layout::channels_last,
+                                             .byte_scale = 1.0};
+            nn::conv2d<TestType, std::uint8_t> const of_bytes(shape, options);
+            nn::conv2d<TestType, T> const of_numbers(shape, options);
+            random_stream random(8);
+            std::vector<T> w = random_numbers<T>(of_bytes.parameter_count(), random, T(0.3));
+            std::vector<std::uint8_t> bytes(rows * shape.size());
+            for (std::size_t i = 0; i < bytes.size(); ++i) // from none to a half
+                if (random.below(10) < i / shape.size())
+                    bytes[i] = static_cast<std::uint8_t>(1 + random.below(255));
+            std::vector<T> const numbers(bytes.begin(), bytes.end());
+            std::vector<T> const d = random_numbers<T>(rows * of_bytes.outputs(), random);
+            auto const passes = [&](auto const& layer, auto const& images) {
+                auto work = layer.make_workspace(rows);
+                auto const y = layer.forward(w, {images.data(), rows, layer.inputs()}, work);
+                std::vector<T> results(y.data(), y.data() + y.rows() * y.cols()), gradient(w.size());
+                layer.backward(w, {images.data(), rows, layer.inputs()}, work, {d.data(), rows, layer.outputs()},
+                               gradient, {});
+                results.insert(results.end(), gradient.begin(), gradient.end());
+                return results;
+            };
+            CHECK(passes(of_bytes, bytes) == passes(of_numbers, numbers));
+            // 0 · ∞
+            w[3] = std::numeric_limits<T>::infinity();
+            auto const broken = passes(of_bytes, bytes), exact = passes(of_numbers, numbers);
+            for (std::size_t i = 0; i < rows * of_bytes.outputs(); ++i)
+                REQUIRE(std::isnan(broken[i]) == std::isnan(exact[i]));
+        }
+}
+
 TEST_CASE("Gradients of two convolutions and a linear layer against finite differences", "[nn][convolution]") {
     using B = direct_double;
     nn::sequential const net(nn::conv2d<B>({11, 10, 3},

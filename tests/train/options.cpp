@@ -60,6 +60,14 @@ TEST_CASE("numbers and names that could be read in two ways are refused") {
     refused("--eval-episodes 0", "--eval-episodes is 0, but must be at least 1");
     refused("--target-return inf", "--target-return is inf, but must be finite");
     refused("--target-return", "--target-return needs a value");
+    refused("--statistic median", "--statistic is \"median\", but must be mean, cvar:ALPHA, upper_cvar:ALPHA");
+    refused("--statistic cvar", "--statistic is \"cvar\", but cvar is given as NAME:PARAMETER");
+    refused("--statistic mean:1", "--statistic is \"mean:1\", but mean is given without a parameter");
+    refused("--statistic cvar:0", "the probability of cvar is 0, but must be in (0, 1]");
+    refused("--statistic cvar:", "--statistic is empty");
+    refused("--statistic wang:-4", "the parameter of wang is -4, but must be in [-3, 3]");
+    refused("--statistic cvar:0.1 --algorithm ppo",
+            "--statistic is cvar:0.1, but must be mean with ppo, which learns no distribution");
     refused("--checkpoint-seconds nan", "--checkpoint-seconds is \"nan\", but must be a decimal number");
     refused("--checkpoint-seconds=-1", "--checkpoint-seconds is -1, but must be at least 0");
     refused("--threads 0", "--threads is 0, but must be at least 1");
@@ -216,4 +224,26 @@ TEST_CASE("what a limited process cannot hold is refused by name before it is ta
         nearly.says("gmac-train: the run takes more memory than there is; --steps 2000 in --envs 1000 alone takes "
                     "88000000 bytes or more"));
     CHECK_FALSE(fs::exists(folder.path / "run"));
+}
+
+TEST_CASE("a run with a statistic is its own, with every method, and is resumed bit for bit") {
+    for (std::string const method : {"gmac", "iqac_e", "dirac_energy", "c51"}) {
+        INFO(method);
+        scratch const folder;
+        std::string const what = fmt::format(
+            "--env classic/cart_pole --algorithm {} --hidden 8 --envs 4 --steps 32 --epochs 2 --schedule constant "
+            "--quantile-hidden 8 --quantile-samples 8{}",
+            method, quiet);
+        auto const run = [&](std::string const& name, std::string const& more) {
+            auto const result = train(fmt::format("{} --out {} {}", what, folder / name, more));
+            INFO(result.text);
+            REQUIRE(result.status == 0);
+        };
+        run("mean", "--frames 512");
+        run("cautious", "--frames 512 --statistic mean_minus_deviations:0.5");
+        run("cut", "--frames 256 --statistic mean_minus_deviations:0.5");
+        REQUIRE(train(fmt::format("--resume {} --frames 512{}", folder / "cut", quiet)).status == 0);
+        CHECK(state_of(folder.path / "cut") == state_of(folder.path / "cautious"));
+        CHECK(numbers_of(folder.path / "mean") != numbers_of(folder.path / "cautious"));
+    }
 }

@@ -66,7 +66,8 @@ public:
 
     /// Throws gmac::error if a size is zero, the window is larger than the image, or the gain is not finite.
     conv2d(image_shape input, conv2d_options options)
-        : shape_{input, options.filters, options.kernel, options.stride}, options_(options) {
+        : shape_{input, options.filters, options.kernel, options.stride, std::same_as<Input, std::uint8_t>},
+          options_(options) {
         require(input.size() > 0 && options.filters > 0 && options.kernel > 0 && options.stride > 0,
                 "conv2d: {} x {} x {} images, {} filters, kernel {}, stride {}, but all sizes must be positive",
                 input.height, input.width, input.channels, options.filters, options.kernel, options.stride);

@@ -25,6 +25,7 @@ struct image_shape {
 struct convolution_shape {
     image_shape input{};
     std::size_t filters = 0, kernel = 0, stride = 1;
+    bool of_bytes = false; ///< images are made of bytes, of which most may be zero
 
     [[nodiscard]] constexpr image_shape output() const noexcept {
         return {(input.height - kernel) / stride + 1, (input.width - kernel) / stride + 1, filters};

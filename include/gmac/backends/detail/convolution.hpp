@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -92,7 +93,8 @@ public:
           forward_weight_(filter_panels_ * shape.window() * panel),
           backward_weight_(shape.kernel * shape.kernel * channel_panels_ * shape.filters * panel),
           bias_(filter_panels_ * panel),
-          delta_(output_.size() + panel) {
+          delta_(output_.size() + panel),
+          few_(suits_few(shape) ? shape.input.size() : 0) {
         for (std::size_t p = 0; p < output_.pixels(); ++p) {
             window_places_.push_back(static_cast<std::ptrdiff_t>(shape.window_of(p)));
             output_places_.push_back(static_cast<std::ptrdiff_t>(p * shape.filters));
@@ -102,13 +104,18 @@ public:
             element_places_.push_back(static_cast<std::ptrdiff_t>(row * shape.image_row() + k % shape.window_row()));
             weight_places_.push_back(static_cast<std::ptrdiff_t>(k * shape.filters));
         }
+        for (std::size_t i = 0; i < few_.size(); ++i)
+            elements_.push_back(
+                {i / shape.image_row(), i / shape.input.channels % shape.input.width, i % shape.input.channels});
     }
 
     void prepare_forward(matrix_view<T const> weight) noexcept {
+        T taint(0);
         for (std::size_t q = 0; q < filter_panels_; ++q)
             for (std::size_t k = 0; k < shape_.window(); ++k)
                 for (std::size_t j = 0; j < columns(q, shape_.filters); ++j)
-                    forward_weight_[(q * shape_.window() + k) * panel + j] = weight(k, q * panel + j);
+                    taint += T(0) * (forward_weight_[(q * shape_.window() + k) * panel + j] = weight(k, q * panel + j));
+        finite_ = taint == T(0);
     }
     void prepare_backward(matrix_view<T const> weight) noexcept {
         T* to = backward_weight_.data();
@@ -122,23 +129,16 @@ public:
     void forward(T const* image, vector_view<T const> bias, nn::activation f, matrix_view<T> output) {
         for (std::size_t j = 0; j < shape_.filters; ++j)
             bias_[j] = bias[j];
-        std::size_t const length = shape_.window_row();
-        // Rows of the window whose weights stay in an L1 cache together.
-        std::size_t const chunk = (std::max)(std::size_t{1}, panel_rows / length);
-        for (std::size_t first = 0; first < shape_.kernel; first += chunk)
-            for (std::size_t q = 0; q < filter_panels_; ++q) {
-                tile t;
-                t.segments = (std::min)(chunk, shape_.kernel - first);
-                t.length = length;
-                t.a = image + first * shape_.image_row();
-                t.a_segment = static_cast<std::ptrdiff_t>(shape_.image_row());
-                t.b = forward_weight_.data() + (q * shape_.window() + first * length) * panel;
-                t.b_step = panel;
-                t.c = output.data() + q * panel;
-                t.start = first == 0 ? bias_.data() + q * panel : t.c;
-                run(t, columns(q, shape_.filters), window_places_, output_places_,
-                    first == 0 ? nullptr : output_places_.data());
-            }
+        if (std::size_t const count = finite_ ? count_few(image) : 0; count > 0) {
+            for (std::size_t p = 0; p < output_.pixels(); ++p)
+                std::copy_n(bias_.data(), shape_.filters, output.data() + p * shape_.filters);
+            for_each_use(image, count, [&](T value, std::size_t pixel, std::size_t k) {
+                add_product(value, forward_weight_.data() + k * panel, shape_.window() * panel,
+                            output.data() + pixel * shape_.filters, panel);
+            });
+        } else {
+            forward_all(image, output);
+        }
         if (f != nn::activation::none)
             maps<T>::activate(f, output, output);
     }
@@ -146,6 +146,13 @@ public:
     [[nodiscard]] matrix_view<T> delta() noexcept { return {delta_.data(), output_.pixels(), shape_.filters}; }
 
     void add_weight_gradient(T const* image, matrix_view<T> gradient) noexcept {
+        if (std::size_t const count = count_few(image); count > 0) {
+            for_each_use(image, count, [&](T value, std::size_t pixel, std::size_t k) {
+                add_product(value, delta_.data() + pixel * shape_.filters, panel, gradient.data() + k * shape_.filters,
+                            panel);
+            });
+            return;
+        }
         for (std::size_t q = 0; q < filter_panels_; ++q) {
             tile t;
             t.segments = output_.height;
@@ -187,6 +194,66 @@ private:
     static constexpr std::size_t panel = registers * lanes::width_of<V>;
     static constexpr std::size_t height = tiling<V>::many_registers ? 12 : 6;
     static constexpr std::size_t panel_rows = 16384 / (panel * sizeof(T));
+
+    // An image that is mostly zero, as the planes of a grid world are: only what is not zero is added, where it is used. Its
+    // products are summed in the order in which all of them would be, so the results are the same; weights that are not
+    // finite take the other way, for 0 · ∞.
+    struct element {
+        std::size_t row, column, channel;
+    };
+    [[nodiscard]] static bool suits_few(nn::convolution_shape const& shape) noexcept {
+        return shape.of_bytes && shape.stride == 1 && shape.filters % lanes::width_of<V> == 0;
+    }
+    /// The number of elements that are not zero, whose places are in few_, or 0 if they are not few.
+    [[nodiscard]] std::size_t count_few(T const* image) noexcept {
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < few_.size(); ++i) {
+            few_[count] = static_cast<std::uint32_t>(i);
+            count += image[i] != T(0) ? 1u : 0u;
+        }
+        return 8 * count <= few_.size() ? count : 0;
+    }
+    /// Calls visit(value, output pixel, element of its window) for each use of the first `count` elements in few_.
+    template <class Visit>
+    void for_each_use(T const* image, std::size_t count, Visit&& visit) const noexcept {
+        for (std::size_t i = 0; i < count; ++i) {
+            element const& at = elements_[few_[i]];
+            auto const first = [&](std::size_t place) { return place < shape_.kernel ? 0 : place - shape_.kernel + 1; };
+            std::size_t const last_row = (std::min)(at.row + 1, output_.height);
+            std::size_t const last_column = (std::min)(at.column + 1, output_.width);
+            for (std::size_t y = first(at.row); y < last_row; ++y)
+                for (std::size_t x = first(at.column); x < last_column; ++x)
+                    visit(image[few_[i]], y * output_.width + x,
+                          ((at.row - y) * shape_.kernel + at.column - x) * shape_.input.channels + at.channel);
+        }
+    }
+    /// to[0 … filters) += value · from, where both lie in pieces of a panel, `from_step` and `to_step` apart.
+    void add_product(T value, T const* from, std::size_t from_step, T* to, std::size_t to_step) const noexcept {
+        V const factor(value);
+        for (std::size_t q = 0; q < filter_panels_; ++q, from += from_step, to += to_step)
+            for (std::size_t j = 0; j < columns(q, shape_.filters); j += lanes::width_of<V>)
+                xsimd::fma(factor, V::load_unaligned(from + j), V::load_unaligned(to + j)).store_unaligned(to + j);
+    }
+
+    void forward_all(T const* image, matrix_view<T> output) noexcept {
+        std::size_t const length = shape_.window_row();
+        // Rows of the window whose weights stay in an L1 cache together.
+        std::size_t const chunk = (std::max)(std::size_t{1}, panel_rows / length);
+        for (std::size_t first = 0; first < shape_.kernel; first += chunk)
+            for (std::size_t q = 0; q < filter_panels_; ++q) {
+                tile t;
+                t.segments = (std::min)(chunk, shape_.kernel - first);
+                t.length = length;
+                t.a = image + first * shape_.image_row();
+                t.a_segment = static_cast<std::ptrdiff_t>(shape_.image_row());
+                t.b = forward_weight_.data() + (q * shape_.window() + first * length) * panel;
+                t.b_step = panel;
+                t.c = output.data() + q * panel;
+                t.start = first == 0 ? bias_.data() + q * panel : t.c;
+                run(t, columns(q, shape_.filters), window_places_, output_places_,
+                    first == 0 ? nullptr : output_places_.data());
+            }
+    }
 
     [[nodiscard]] static std::size_t columns(std::size_t panel_index, std::size_t all) noexcept {
         return (std::min)(panel, all - panel_index * panel);
@@ -243,11 +310,14 @@ private:
     buffer<T> forward_weight_;  // [filter panels, window, panel]
     buffer<T> backward_weight_; // [kernel · kernel, channel panels, filters, panel]
     buffer<T> bias_;
-    buffer<T> delta_;       // [pixels, filters], and a panel more, which may be read
-    places window_places_;  // of each output pixel in the image
-    places output_places_;  // of each output pixel in the output
-    places element_places_; // of each element of a window in the image
-    places weight_places_;  // of each row of the weight
+    buffer<T> delta_;    // [pixels, filters], and a panel more, which may be read
+    bool finite_ = true; // are the weights?
+    std::vector<std::uint32_t> few_;
+    std::vector<element> elements_; // the place of each element of the image
+    places window_places_;          // of each output pixel in the image
+    places output_places_;          // of each output pixel in the output
+    places element_places_;         // of each element of a window in the image
+    places weight_places_;          // of each row of the weight
 };
 
 } // namespace gmac::inline GMAC_ABI::backends::detail
