@@ -106,7 +106,7 @@ void add_sample_loss(std::string const& name, Loss loss, std::size_t n, std::siz
 
 template <class T>
 void add_sample_losses() {
-    for (std::size_t const n : {8u, 16u, 64u, 256u, 1024u, 4096u}) {
+    for (std::size_t const n : {8u, 16u, 64u, 200u, 256u, 1024u, 4096u}) {
         std::size_t const m = n;
         add_sample_loss<T>("huber_quantile", losses::huber_quantile{}, n, m,
                            [n, m](float const* v, float const* f, float const* t) {

@@ -119,6 +119,35 @@ void add_sr_lambda(std::size_t m) {
            dirac([](problem<T> const& p) { return targets::sample_source<T>{p.samples.view()}; }, true));
 }
 
+/// The sizes of thousands of simulated robots, each with a few steps: 200 quantiles, 24 steps of 4,096 environments, as in
+/// Schneider et al. 2024, "Learning risk-aware quadrupedal locomotion using distributional reinforcement learning".
+void add_many_environments() {
+    constexpr std::size_t few_steps = 24, many = 4096, quantiles = 200;
+    struct robots {
+        table<float> rewards{few_steps, many, 1, normal}, samples{(few_steps + 1) * many, quantiles, 2, normal},
+            particles{few_steps * many, quantiles};
+        std::vector<random_stream> streams;
+    };
+    add<float>("sr_lambda/samples/T24_E4096_m200", [] {
+        auto const p = std::make_shared<robots>();
+        for (std::size_t e = 0; e < many; ++e)
+            p->streams.emplace_back(7, e);
+        targets::sr_lambda const returns{.discount = 0.99, .lambda = 0.95, .particles = quantiles};
+        return std::pair(
+            [p, returns] {
+                returns(targets::rollout_view<float>{p->rewards.view(), {}, {}},
+                        targets::sample_source<float>{p->samples.view()}, std::span<random_stream>(p->streams),
+                        targets::dirac_particles<float>{p->particles.view(), {}});
+                benchmark::ClobberMemory();
+            },
+            work{few_steps * many, 2.0 * moved(returns), 2 * p->particles.bytes(), in_torch<float>([&] {
+                     return naive::sr_lambda_of_points(floats(p->samples), floats(p->rewards), few_steps, many,
+                                                       quantiles, quantiles, true);
+                 }),
+                 3.0});
+    });
+}
+
 /// Operations of a transition of the exact mixture, on average. Every component takes four: a weight, γ σ and r + γ μ. One more than
 /// are kept is merged with the rest: a weight, a mean and a second moment, seven a component. What reducing a
 /// mixture to few components compares depends on the numbers and is not counted.
@@ -238,6 +267,7 @@ void add_all() {
 void register_targets() {
     add_all<float>();
     add_all<double>();
+    add_many_environments();
     add<float>("sampling/words", [] {
         auto const words = std::make_shared<std::vector<std::uint32_t>>(4096);
         auto const random = std::make_shared<random_stream>(3);

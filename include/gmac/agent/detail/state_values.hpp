@@ -24,11 +24,10 @@ public:
     using scalar = typename Networks::scalar;
     using observation_type = typename Networks::observation_type;
     using rollout_type = rollout<scalar, observation_type>;
-    using prediction =
-        decltype(std::declval<Networks const&>().value_forward(std::declval<std::span<scalar const>>(),
-                                                               std::declval<matrix_view<scalar const>>(),
-                                                               std::declval<random_stream&>(),
-                                                               std::declval<typename Networks::workspace&>()));
+    using prediction = decltype(std::declval<typename Networks::value_net const&>()
+                                    .predict(std::declval<std::span<scalar const>>(),
+                                             std::declval<matrix_view<scalar const>>(), std::declval<random_stream&>(),
+                                             std::declval<typename Networks::value_net::workspace&>()));
     /// Writes the value of each of n states, [n], from what the head says of them.
     using value_function = std::function<void(Head const&, prediction const&, vector_view<scalar>)>;
 
