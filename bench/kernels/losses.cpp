@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t states = 512;
 /// Pairs of a batch beyond which libtorch would need gigabytes.
-constexpr std::size_t most_pairs_in_torch = std::size_t{1} << 23u;
+constexpr std::size_t most_pairs_in_torch = std::size_t{3} << 23u;
 
 template <class T>
 struct mixture_problem {
