@@ -118,7 +118,8 @@ public:
           size_(gmac::action_size(worlds.action_space())),
           networks_(std::move(trunk), actor_, head_, worlds.action_space(), options_),
           parameters_(networks_.parameter_count()),
-          rollout_(options_.steps, worlds.size(), worlds.observation_size(), size_, worlds.history()),
+          rollout_(options_.steps, worlds.size(), worlds.observation_size(), size_, worlds.history(),
+                   worlds.action_masks().cols()),
           values_(networks_, rollout_, tasks_->concurrency()),
           targets_(head_, options_, rollout_, values_.capacity()),
           environment_actions_(worlds.size() * size_),
@@ -129,6 +130,11 @@ public:
         require(networks_.inputs() == rollout_.state_size(),
                 "actor_critic: the trunk takes {} inputs, but a state has {} elements ({} observations of {})",
                 networks_.inputs(), rollout_.state_size(), worlds.history().frames, worlds.observation_size());
+        require(
+            worlds.action_masks().empty() || worlds.action_masks().cols() == networks_.actor_outputs(),
+            "actor_critic: the environments have masks of {} actions, but the actor has {} outputs a state, and must "
+            "have one for each action",
+            worlds.action_masks().cols(), networks_.actor_outputs());
         random_stream random = stream_for(seed_, stream_purpose::initialisation);
         networks_.initialize(parameters_.span(), actor_, random);
         worlds_.set_discount(options_.discount);
@@ -340,7 +346,7 @@ private:
         for (std::size_t t = 0; t < options_.steps; ++t) {
             matrix_view<scalar> const sampled = rollout_.actions(t);
             auto const outputs = networks_.policy().act(parameters, rollout_.states(t), worlds_.action_space(), draw,
-                                                        sampled, actions, acting_);
+                                                        sampled, actions, acting_, worlds_.action_masks());
             auto const now = rollout_.log_probabilities().subspan(t * count, count);
             actor_.log_probability_and_entropy(outputs, free, matrix_view<scalar const>(sampled),
                                                vector_view<scalar>(now), vector_view<scalar>(entropies_.span()));

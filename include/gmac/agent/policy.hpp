@@ -27,19 +27,22 @@ public:
 
     /// The most likely action of each state: observations [n, state size] → actions [n, action size], n <= rows. If the
     /// environments ask for a history, a row has all observations of the state, as observation_stack gives them.
-    void act(matrix_view<observation_type const> observations, matrix_view<float> actions) {
-        act(observations, actions,
+    /// `masks` [n, actions] forbid actions by 0, as the environments' action_masks().
+    void act(matrix_view<observation_type const> observations, matrix_view<float> actions,
+             matrix_view<std::uint8_t const> masks = {}) {
+        act(observations, actions, masks,
             [&](auto outputs, auto free, auto sampled) { agent_.actor().mode(outputs, free, sampled); });
     }
     /// One observation; nothing is allocated.
-    void act(std::span<observation_type const> observation, std::span<float> action) {
+    void act(std::span<observation_type const> observation, std::span<float> action,
+             std::span<std::uint8_t const> mask = {}) {
         act(matrix_view<observation_type const>(observation.data(), 1, observation.size()),
-            matrix_view<float>(action.data(), 1, action.size()));
+            matrix_view<float>(action.data(), 1, action.size()), detail::as_row(mask));
     }
     /// An action of each state at random, with one stream a row.
     void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,
-                matrix_view<float> actions) {
-        act(observations, actions,
+                matrix_view<float> actions, matrix_view<std::uint8_t const> masks = {}) {
+        act(observations, actions, masks,
             [&](auto outputs, auto free, auto sampled) { agent_.actor().sample(outputs, free, streams, sampled); });
     }
     /// The value head's columns for each state, [n, head.output_size()], valid until the next call.
@@ -52,10 +55,11 @@ public:
 
 private:
     template <class Choose>
-    void act(matrix_view<observation_type const> observations, matrix_view<float> actions, Choose&& choose) {
+    void act(matrix_view<observation_type const> observations, matrix_view<float> actions,
+             matrix_view<std::uint8_t const> masks, Choose&& choose) {
         matrix_view<scalar> const sampled(sampled_.data(), observations.rows(), agent_.action_size());
         agent_.networks().policy().act(agent_.parameters(), observations, agent_.action_space(), choose, sampled,
-                                       actions, work_.policy);
+                                       actions, work_.policy, masks);
     }
 
     Agent const& agent_;
@@ -84,7 +88,7 @@ template <class Policy>
     worlds.reset(seen);
     stack.restart(seen);
     for (std::size_t left = count; left > 0;) {
-        policy.act(stack.states(), chosen);
+        policy.act(stack.states(), chosen, worlds.action_masks());
         worlds.step(chosen, result);
         stack.advance(result);
         for (finished_episode const& episode : worlds.finished())

@@ -11,12 +11,22 @@
 #include <gmac/nn/module.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace gmac::inline GMAC_ABI {
+
+namespace detail {
+/// The mask of one row; an empty one allows everything.
+[[nodiscard]] inline matrix_view<std::uint8_t const> as_row(std::span<std::uint8_t const> mask) noexcept {
+    return mask.empty() ? matrix_view<std::uint8_t const>()
+                        : matrix_view<std::uint8_t const>(mask.data(), 1, mask.size());
+}
+} // namespace detail
 
 /// From observations to actions: a trunk, the actor's linear layer, and the actor's parameters that do not depend on the
 /// state. What acts in training, in evaluation and in a deployed policy is this. Its parameters lie one after the other in
@@ -34,6 +44,7 @@ public:
         detail::state_input<scalar, Trunk> observations;
         typename Trunk::workspace trunk;
         typename nn::linear<Backend>::workspace layer;
+        buffer<scalar> allowed;               // [rows, outputs], outputs of which some are masked
         matrix_view<scalar const> features{}; // of the last forward pass, [n, F]
     };
 
@@ -78,7 +89,10 @@ public:
     }
 
     [[nodiscard]] workspace make_workspace(std::size_t rows) const {
-        return {{rows, inputs()}, trunk_.make_workspace(rows), layer_.make_workspace(rows)};
+        return {{rows, inputs()},
+                trunk_.make_workspace(rows),
+                layer_.make_workspace(rows),
+                buffer<scalar>(rows * outputs())};
     }
 
     /// Observations [n, inputs] as the trunk reads them: the view itself, or a copy in the workspace.
@@ -98,14 +112,31 @@ public:
         return layer_.forward(layer_part(parameters), trunk_forward(parameters, states, work), work.layer);
     }
 
+    /// The outputs of the actor's layer with −∞ for the actions that the masks [n, outputs] forbid by 0, so that these have
+    /// the probability 0 and get no gradient; the outputs themselves if there are no masks. Throws gmac::error for masks of
+    /// another shape.
+    matrix_view<scalar const> masked(matrix_view<scalar const> outputs, matrix_view<std::uint8_t const> masks,
+                                     workspace& work) const {
+        if (masks.empty())
+            return outputs;
+        require_shape(masks, outputs.rows(), outputs.cols(), "the matrix of action masks", "policy");
+        matrix_view<scalar> const allowed(work.allowed.data(), outputs.rows(), outputs.cols());
+        for (std::size_t i = 0; i < outputs.rows(); ++i)
+            for (std::size_t j = 0; j < outputs.cols(); ++j)
+                allowed(i, j) = masks(i, j) != 0 ? outputs(i, j) : -std::numeric_limits<scalar>::infinity();
+        return allowed;
+    }
+
     /// Acts on observations [n, inputs]: choose(outputs, free parameters, sampled) writes the actor's actions, [n, action
-    /// size], and `actions` are these as the environments take them. Returns the outputs.
+    /// size], and `actions` are these as the environments take them. `masks` [n, outputs] forbid actions by 0. Returns the
+    /// outputs as the actor saw them.
     template <class Choose>
     matrix_view<scalar const> act(std::span<scalar const> parameters, matrix_view<observation_type const> observations,
                                   action_space const& space, Choose&& choose, matrix_view<scalar> sampled,
-                                  matrix_view<float> actions, workspace& work) const {
+                                  matrix_view<float> actions, workspace& work,
+                                  matrix_view<std::uint8_t const> masks = {}) const {
         require_shape(actions, observations.rows(), sampled.cols(), "actions", "policy");
-        auto const outputs = forward(parameters, input(observations, work), work);
+        auto const outputs = masked(forward(parameters, input(observations, work), work), masks, work);
         choose(outputs, free(parameters), sampled);
         to_environment(space, matrix_view<scalar const>(sampled), actions);
         return outputs;

@@ -27,13 +27,15 @@ namespace gmac::inline GMAC_ABI {
 template <class T, observation_element O = float>
 class rollout {
 public:
-    /// Throws gmac::error for more transitions than 32 bits can count.
+    /// Throws gmac::error for more transitions than 32 bits can count. `masked_actions` is the number of actions, if they
+    /// have masks.
     rollout(std::size_t steps, std::size_t environments, std::size_t observation_size, std::size_t action_size,
-            observation_history history = {})
+            observation_history history = {}, std::size_t masked_actions = 0)
         : steps_(counted(steps, environments)),
           environments_(environments),
           observation_size_(observation_size),
           action_size_(action_size),
+          masked_actions_(masked_actions),
           past_(history.frames - 1),
           padding_(history.padding),
           stack_(environments, observation_size, history),
@@ -42,6 +44,7 @@ public:
           final_rows_(rows()),
           ages_(state_count()),
           actions_(rows() * action_size),
+          masks_(rows() * masked_actions),
           log_probabilities_(rows()),
           rewards_(rows()),
           terminated_(rows()),
@@ -107,6 +110,11 @@ public:
     }
     /// [T E, action size]
     [[nodiscard]] matrix_view<T const> actions() const noexcept { return {actions_.data(), rows(), action_size_}; }
+    /// [T E, actions], 0 for what was forbidden; empty if nothing ever is
+    [[nodiscard]] matrix_view<std::uint8_t const> masks() const noexcept {
+        return masks_.empty() ? matrix_view<std::uint8_t const>()
+                              : matrix_view<std::uint8_t const>(masks_.data(), rows(), masked_actions_);
+    }
     /// [T E], of the actions as sampled
     [[nodiscard]] std::span<T> log_probabilities() noexcept { return log_probabilities_; }
     [[nodiscard]] std::span<T const> log_probabilities() const noexcept { return log_probabilities_; }
@@ -135,6 +143,12 @@ public:
     /// Steps the environments with `actions` and records what they gave as transition `step`.
     void record(std::size_t step, basic_environment_batch<O>& worlds, matrix_view<float const> actions) {
         std::size_t const first = step * environments_;
+        if (masked_actions_ > 0) {
+            auto const masks = worlds.action_masks();
+            for (std::size_t e = 0; e < environments_; ++e)
+                for (std::size_t j = 0; j < masked_actions_; ++j)
+                    masks_[(first + e) * masked_actions_ + j] = masks(e, j);
+        }
         matrix_view<O> const ends(step_finals_.data(), environments_, observation_size_);
         basic_step_result<O> const result{observations(step + 1), ends, step_rewards_,
                                           std::span(terminated_).subspan(first, environments_),
@@ -200,7 +214,7 @@ private:
     }
     void write_state(std::size_t row, O* to) const noexcept { write_frames(row, past_ + 1, to); }
 
-    std::size_t steps_, environments_, observation_size_, action_size_;
+    std::size_t steps_, environments_, observation_size_, action_size_, masked_actions_;
     std::size_t past_; // observations of a state besides the newest
     history_padding padding_;
     std::size_t final_count_ = 0;
@@ -210,7 +224,9 @@ private:
     std::unique_ptr<O[]> finals_;
     std::vector<std::uint32_t> final_rows_; // the transition of each final observation
     std::vector<std::uint32_t> ages_;       // [(T + 1) E] steps since the episode began, at most `past`
-    std::vector<T> actions_, log_probabilities_, rewards_;
+    std::vector<T> actions_;
+    std::vector<std::uint8_t> masks_;
+    std::vector<T> log_probabilities_, rewards_;
     std::vector<std::uint8_t> terminated_, truncated_;
     std::vector<O> step_finals_;
     std::vector<float> step_rewards_;

@@ -104,20 +104,23 @@ public:
 
     /// The most likely action of each observation: [n, observation_size()] → [n, action_size()], clipped to the box; a
     /// discrete action is its number. A NaN in an observation gives a NaN action.
-    void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m) const {
-        act(observations, actions, m, [&](auto outputs, auto free, auto sampled) {
+    /// `masks` [n, actions] forbid actions by 0.
+    void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m,
+             matrix_view<std::uint8_t const> masks = {}) const {
+        act(observations, actions, m, masks, [&](auto outputs, auto free, auto sampled) {
             std::visit([&](auto const& actor) { actor.mode(outputs, free, sampled); }, description_.actor);
         });
     }
     /// One observation.
-    void act(std::span<observation_type const> observation, std::span<float> action, memory& m) const {
+    void act(std::span<observation_type const> observation, std::span<float> action, memory& m,
+             std::span<std::uint8_t const> mask = {}) const {
         act(matrix_view<observation_type const>(observation.data(), 1, observation.size()),
-            matrix_view<float>(action.data(), 1, action.size()), m);
+            matrix_view<float>(action.data(), 1, action.size()), m, detail::as_row(mask));
     }
     /// An action of each observation at random, as in training, with one stream a row.
     void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,
-                matrix_view<float> actions, memory& m) const {
-        act(observations, actions, m, [&](auto outputs, auto free, auto sampled) {
+                matrix_view<float> actions, memory& m, matrix_view<std::uint8_t const> masks = {}) const {
+        act(observations, actions, m, masks, [&](auto outputs, auto free, auto sampled) {
             std::visit([&](auto const& actor) { actor.sample(outputs, free, streams, sampled); }, description_.actor);
         });
     }
@@ -140,10 +143,11 @@ public:
 private:
     template <class Choose>
     void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m,
-             Choose&& choose) const {
+             matrix_view<std::uint8_t const> masks, Choose&& choose) const {
         m.network.observations.check(observations);
         matrix_view<scalar> const sampled(m.sampled.data(), observations.rows(), action_size());
-        network_.act(parameters(), normalised(observations, m), action_space(), choose, sampled, actions, m.network);
+        network_.act(parameters(), normalised(observations, m), action_space(), choose, sampled, actions, m.network,
+                     masks);
     }
 
     [[nodiscard]] matrix_view<observation_type const> normalised(matrix_view<observation_type const> observations,

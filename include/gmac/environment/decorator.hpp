@@ -33,6 +33,9 @@ public:
     [[nodiscard]] std::size_t observation_size() const noexcept override { return worlds_->observation_size(); }
     [[nodiscard]] gmac::action_space const& action_space() const noexcept override { return worlds_->action_space(); }
     [[nodiscard]] observation_history history() const noexcept override { return worlds_->history(); }
+    [[nodiscard]] matrix_view<std::uint8_t const> action_masks() const noexcept override {
+        return worlds_->action_masks();
+    }
     void set_discount(double discount) override { worlds_->set_discount(discount); }
 
     void reset(matrix_view<O> observations) override { worlds_->reset(observations); }

@@ -110,6 +110,15 @@ concept history_is_readable = !has_history<E> || requires(E const& world) {
 };
 
 template <class E>
+concept has_mask = requires(E const& world, std::span<std::uint8_t> allowed) {
+    { world.action_mask(allowed) } -> std::same_as<void>;
+};
+
+/// A member of this name must be one.
+template <class E>
+concept mask_is_readable = has_mask<E> || !requires { &E::action_mask; };
+
+template <class E>
 concept scores_games = requires(E& world) {
     { world.take_finished() } -> std::same_as<std::optional<finished_episode>>;
     world.abandon();
@@ -124,7 +133,7 @@ concept scores_half =
 /// An environment is a small struct with these members. `step` takes an int for a discrete space and a
 /// std::span<float const> for a box; `reset` and `step` write the new observation, as floats unless the environment
 /// declares `using observation_type = std::uint8_t`. A member `observation_history history() const` asks for states
-/// of several observations. After the end of an episode the caller resets before it steps again.
+/// of several observations, and `void action_mask(std::span<std::uint8_t> allowed) const` forbids actions. After the end of an episode the caller resets before it steps again.
 template <class E>
 concept environment =
     observation_element<observation_of<E>> &&
@@ -132,11 +141,17 @@ concept environment =
         { same.observation_size() } -> std::convertible_to<std::size_t>;
         { same.action_space() } -> std::convertible_to<action_space>;
         { world.reset(random, observation) } -> std::same_as<void>;
-    } && detail::takes_actions_of_its_space<E> && detail::history_is_readable<E> && !detail::scores_half<E>;
+    } && detail::takes_actions_of_its_space<E> && detail::history_is_readable<E> && detail::mask_is_readable<E> &&
+    !detail::scores_half<E>;
 
 /// An environment that asks for states of several observations.
 template <class E>
 concept environment_with_history = environment<E> && detail::has_history<E>;
+
+/// An environment in which not all of its discrete actions may be done in every state: after a reset and each step that
+/// does not end the episode `action_mask` writes for each action whether it may come next, 1, or not, 0. One at least may.
+template <class E>
+concept masked_environment = environment<E> && detail::has_mask<E>;
 
 /// What the environment asks for; one observation if it asks for nothing.
 template <environment E>
@@ -189,6 +204,10 @@ public:
     virtual void set_discount(double /*discount*/) {}
     /// How many observations the states have that an agent shall see; a batch hands out one observation at a time.
     [[nodiscard]] virtual observation_history history() const noexcept { return {}; }
+
+    /// Which discrete actions may come next, [E, actions], 1 or 0; an empty view if all may, always. A step refuses one that
+    /// may not.
+    [[nodiscard]] virtual matrix_view<std::uint8_t const> action_masks() const noexcept { return {}; }
 
     /// Starts a new episode everywhere, and a new game where episodes are parts of one; observations is [E, observation
     /// size].

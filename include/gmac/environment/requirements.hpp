@@ -47,6 +47,9 @@ consteval bool require_environment() {
         static_assert(fits, "this environment's action space is discrete, but its step takes no int");
     else if constexpr (!detail::history_is_readable<E>)
         static_assert(fits, "this environment's `history` is no `gmac::observation_history history() const`");
+    else if constexpr (!detail::mask_is_readable<E>)
+        static_assert(
+            fits, "this environment's `action_mask` is no `void action_mask(std::span<std::uint8_t> allowed) const`");
     else
         static_assert(fits,
                       "this environment has only one of `std::optional<gmac::finished_episode> take_finished()` and "

@@ -31,6 +31,11 @@ public:
     [[nodiscard]] std::size_t observation_size() const { return world_.observation_size(); }
     [[nodiscard]] auto action_space() const { return world_.action_space(); }
     [[nodiscard]] observation_history history() const { return history_of(world_); }
+    void action_mask(std::span<std::uint8_t> allowed) const
+        requires masked_environment<E>
+    {
+        world_.action_mask(allowed);
+    }
     [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
     [[nodiscard]] E& world() noexcept { return world_; }
     [[nodiscard]] E const& world() const noexcept { return world_; }

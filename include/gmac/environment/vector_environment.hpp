@@ -53,6 +53,8 @@ public:
         check_spaces();
         observations_.resize(count * observation_size_);
         actions_.resize(count * action_size(space_));
+        if (masked_environment<E>)
+            masks_.resize(count * action_count(), 1);
         finished_.reserve(count);
     }
 
@@ -60,6 +62,11 @@ public:
     [[nodiscard]] std::size_t observation_size() const noexcept override { return observation_size_; }
     [[nodiscard]] gmac::action_space const& action_space() const noexcept override { return space_; }
     [[nodiscard]] observation_history history() const noexcept override { return history_; }
+
+    [[nodiscard]] matrix_view<std::uint8_t const> action_masks() const noexcept override {
+        return masks_.empty() ? matrix_view<std::uint8_t const>()
+                              : matrix_view<std::uint8_t const>(masks_.data(), size(), action_count());
+    }
 
     /// One of the environments, to look at or to draw.
     [[nodiscard]] E& operator[](std::size_t i) noexcept { return slots_[i].world; }
@@ -120,11 +127,18 @@ public:
         persist_episodes(state);
         state("observations", std::span<O>(observations_), size(), observation_size_);
         if constexpr (checkpointable_environment<E>) {
-            for (std::size_t i = 0; i < size(); ++i)
+            for (std::size_t i = 0; i < size(); ++i) {
                 state.inside(std::to_string(i), [&] { slots_[i].world.persist(state); });
+                if (!state.loading())
+                    continue;
+                slots_[i].fault = {};
+                look_at_mask(i);
+            }
         } else {
             fail("vector_environment: the checkpoint holds states of the environments, but they cannot be restored");
         }
+        if (state.loading())
+            raise_first_fault();
         needs_reset_ = false;
     }
 
@@ -159,6 +173,9 @@ private:
         require(is_discrete ? takes_int : takes_span,
                 "vector_environment: the environment's action space is {}, but its step takes {}",
                 is_discrete ? "discrete" : "a box", is_discrete ? "no int" : "no std::span<float const>");
+        require(is_discrete || !masked_environment<E>,
+                "vector_environment: the environment has an action_mask, but its action space is a box; a mask is for "
+                "discrete actions");
         for (std::size_t i = 1; i < size(); ++i) {
             E const& world = slots_[i].world;
             require(world.observation_size() == observation_size_ && history_of(world) == history_ &&
@@ -167,6 +184,20 @@ private:
                     "environment 0",
                     i);
         }
+    }
+
+    /// 0 if the space is a box.
+    [[nodiscard]] std::size_t action_count() const noexcept {
+        auto const* const numbers = std::get_if<discrete>(&space_);
+        return numbers ? numbers->count : 0;
+    }
+    void look_at_mask([[maybe_unused]] std::size_t i) {
+        if constexpr (masked_environment<E>)
+            if (!masks_.empty()) {
+                auto const allowed = std::span(masks_).subspan(i * action_count(), action_count());
+                slots_[i].world.action_mask(allowed);
+                slots_[i].fault.check_mask(allowed, slots_[i].length);
+            }
     }
 
     template <class Task>
@@ -195,6 +226,8 @@ private:
                 float const action = actions(i, j);
                 if (!detail::contains(space_, j, action)) [[unlikely]]
                     detail::raise_action(space_, i, slots_[i].length + 1, j, action);
+                if (!masks_.empty() && masks_[i * action_count() + static_cast<std::size_t>(action)] == 0) [[unlikely]]
+                    detail::raise_forbidden(i, slots_[i].length + 1, action);
                 actions_[i * actions.cols() + j] = action;
             }
         }
@@ -233,6 +266,7 @@ private:
         own.length = 0;
         own.world.reset(own.random, observation(i));
         own.fault.check_observation(observation(i), 0);
+        look_at_mask(i);
     }
 
     void advance(std::size_t i, basic_step_result<O> const& result) {
@@ -252,6 +286,8 @@ private:
             if constexpr (!scored_environment<E>)
                 own.finished.push_back({own.reward_sum, static_cast<std::size_t>(own.length), i});
             begin_episode(i);
+        } else {
+            look_at_mask(i);
         }
         if constexpr (scored_environment<E>)
             take_games(i);
@@ -306,8 +342,9 @@ private:
     std::size_t observation_size_ = 0;
     executor* executor_ = nullptr;
     observation_history history_;
-    std::vector<O> observations_; // [E, observation size]
-    std::vector<float> actions_;  // [E, action size]
+    std::vector<O> observations_;     // [E, observation size]
+    std::vector<float> actions_;      // [E, action size]
+    std::vector<std::uint8_t> masks_; // [E, actions], if the environments have masks
     std::vector<finished_episode> finished_;
     bool needs_reset_ = true;
     bool started_ = false;

@@ -145,6 +145,7 @@ private:
         typename targets_type::batch targets;
         buffer<observation_type> observations;
         buffer<scalar> actions;
+        std::vector<std::uint8_t> masks;
         buffer<scalar> old_log_probabilities, log_probabilities, log_probability_gradient;
         buffer<scalar> entropies, entropy_gradient, advantages;
         buffer<scalar> gradient;
@@ -156,6 +157,7 @@ private:
               targets(from.targets.make_batch(rows)),
               observations(rows * from.networks.inputs()),
               actions(acted(rows) * from.rollout.actions().cols()),
+              masks(acted(rows) * from.rollout.masks().cols()),
               old_log_probabilities(acted(rows)),
               log_probabilities(acted(rows)),
               log_probability_gradient(acted(rows)),
@@ -285,7 +287,8 @@ private:
 
         auto const free = networks.policy().free(parameters);
         matrix_view<scalar const> const actions(to.actions.data(), count, action_size);
-        auto const outputs = networks.policy().forward(parameters, states, to.work.policy);
+        auto const outputs = networks.policy().masked(networks.policy().forward(parameters, states, to.work.policy),
+                                                      masks_of(rows, to), to.work.policy);
         from_.actor.log_probability_and_entropy(outputs, free, actions,
                                                 vector_view<scalar>(first(to.log_probabilities)),
                                                 vector_view<scalar>(first(to.entropies)));
@@ -300,6 +303,15 @@ private:
                              vector_view<scalar const>(first(to.entropy_gradient)),
                              matrix_view<scalar>(to.work.actor_gradient.data(), count, networks.actor_outputs()),
                              networks.policy().free(to.gradient.span()));
+    }
+
+    [[nodiscard]] matrix_view<std::uint8_t const> masks_of(std::span<std::uint32_t const> rows,
+                                                           part& to) const noexcept {
+        auto const all = from_.rollout.masks();
+        if (all.empty())
+            return {};
+        gather(rows, all.data(), all.cols(), to.masks.data());
+        return {to.masks.data(), rows.size(), all.cols()};
     }
 
     struct minibatch_sums {

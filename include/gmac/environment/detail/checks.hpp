@@ -107,8 +107,14 @@ void check_step_shapes(matrix_view<float const> const& actions, basic_step_resul
             result.rewards.size(), result.terminated.size(), result.truncated.size(), count);
 }
 
-/// The first number of an environment that was not finite. Tasks write it down, and the thread that asked for the step
-/// raises it, so that the error is the same for any number of threads.
+[[noreturn]] inline void raise_forbidden(std::size_t environment, std::uint64_t step, float action) {
+    fail(
+        "vector_environment: environment {}, step {} of its episode: the action is {}, which action_mask forbids there",
+        environment, step, action);
+}
+
+/// The first number of an environment that was not finite, or that no action was allowed. Tasks write it down, and the
+/// thread that asked for the step raises it, so that the error is the same for any number of threads.
 class environment_fault {
 public:
     [[nodiscard]] bool found() const noexcept { return what_ != quantity::none; }
@@ -132,7 +138,23 @@ public:
         }
     }
 
+    /// Without an action that is allowed the episode cannot go on.
+    void check_mask(std::span<std::uint8_t const> allowed, std::uint64_t step) noexcept {
+        if (std::ranges::count(allowed, 0) == static_cast<std::ptrdiff_t>(allowed.size())) [[unlikely]]
+            note(quantity::mask, static_cast<double>(allowed.size()), 0, step);
+    }
+
     [[noreturn]] void raise(std::size_t environment) const {
+        if (what_ == quantity::mask && step_ == 0)
+            fail(
+                "vector_environment: environment {}, reset: action_mask forbids all of the {} actions, but must allow "
+                "at least one",
+                environment, value_);
+        if (what_ == quantity::mask)
+            fail(
+                "vector_environment: environment {}, step {} of its episode: action_mask forbids all of the {} actions, "
+                "but must allow at least one",
+                environment, step_, value_);
         if (what_ == quantity::reward)
             fail("vector_environment: environment {}, step {} of its episode: the reward is {}, but must be finite{}",
                  environment, step_, value_, is_finite(value_) ? " as a float" : "");
@@ -146,7 +168,7 @@ public:
     }
 
 private:
-    enum class quantity : std::uint8_t { none, reward, observation };
+    enum class quantity : std::uint8_t { none, reward, observation, mask };
 
     void note(quantity what, double value, std::size_t element, std::uint64_t step) noexcept {
         if (found())
