@@ -235,6 +235,65 @@ TEST_CASE("The mode is the first of the most probable actions") {
     CHECK(actions(1, 0) == 0.0f);
 }
 
+TEMPLATE_TEST_CASE("Where actions are forbidden, the policy is the softmax of the others", "", float, double) {
+    using T = TestType;
+    constexpr std::size_t rows = 37, actions = 5;
+    constexpr T forbidden = -std::numeric_limits<T>::infinity();
+    using D = testing::dual<T, actions>;
+    auto logits = random_logits<T>(rows, actions, 2.0, 21);
+    auto const chosen = random_actions<T>(rows, actions, 22);
+    auto const c = random_logits<T>(rows, 1, 1.0, 23), d = random_logits<T>(rows, 1, 1.0, 24);
+    random_stream random(25);
+    for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < actions; ++j)
+            if (static_cast<T>(j) != chosen(i, 0) && random.below(2) == 0)
+                logits(i, j) = forbidden;
+    std::vector<T> log_probabilities(rows), entropies(rows);
+    table<T> gradient(rows, actions, T(99)), most_likely(rows, 1), drawn(rows, 1);
+    auto streams = streams_for(rows, 26);
+    categorical const actor;
+    actor.log_probability_and_entropy(logits.view(), {}, chosen.view(), log_probabilities, entropies);
+    actor.gradient(logits.view(), {}, chosen.view(), c.data, d.data, gradient.view(), {});
+    actor.mode(logits.view(), {}, most_likely.view());
+    actor.sample(logits.view(), {}, streams, drawn.view());
+
+    table<D> variables(rows, actions), same(rows, 1);
+    for (std::size_t i = 0; i < rows; ++i) {
+        same(i, 0) = D(chosen(i, 0));
+        for (std::size_t j = 0; j < actions; ++j)
+            variables(i, j) = D::variable(logits(i, j), j);
+    }
+    std::vector<D> dual_log_probabilities(rows), dual_entropies(rows);
+    actor.log_probability_and_entropy(variables.view(), {}, same.view(), dual_log_probabilities, dual_entropies);
+
+    double const bound = 64.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    std::size_t zeros = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+        auto const expected = log_softmax<T>(logits.view(), i);
+        long double entropy = 0;
+        for (long double const p : expected)
+            entropy -= std::isfinite(p) ? std::exp(p) * p : 0;
+        auto const action = static_cast<std::size_t>(chosen(i, 0));
+        CHECK(std::abs(static_cast<double>(log_probabilities[i] - expected[action])) < bound);
+        CHECK(std::abs(static_cast<double>(entropies[i] - entropy)) < bound);
+        CHECK(logits(i, static_cast<std::size_t>(most_likely(i, 0))) != forbidden);
+        CHECK(logits(i, static_cast<std::size_t>(drawn(i, 0))) != forbidden);
+        for (std::size_t j = 0; j < actions; ++j) {
+            if (logits(i, j) == forbidden) {
+                CHECK(gradient(i, j) == T(0));
+                ++zeros;
+                continue;
+            }
+            long double const p = std::exp(expected[j]), hit = j == action ? 1 : 0;
+            long double const slope = c(i, 0) * (hit - p) - d(i, 0) * p * (expected[j] + entropy);
+            CHECK(std::abs(static_cast<double>(gradient(i, j) - slope)) < bound);
+            CHECK(std::abs(static_cast<double>(c(i, 0) * dual_log_probabilities[i].slope[j] +
+                                               d(i, 0) * dual_entropies[i].slope[j] - slope)) < bound);
+        }
+    }
+    CHECK(zeros > rows);
+}
+
 TEST_CASE("A forbidden action costs nothing but its probability") {
     double const infinity = std::numeric_limits<double>::infinity();
     std::vector<double> const logits{0, -infinity, 0}, chosen{2};
@@ -269,8 +328,27 @@ TEST_CASE("A logit that is not a number spoils its row, and no other") {
                 CHECK(std::isnan(actions(i, 0)) == (i == 4));
             }
             categorical{}.mode(logits.view(), {}, actions.view());
-            CHECK(std::isnan(actions(4, 0)) == std::isnan(bad));
+            for (std::size_t i = 0; i < 9; ++i)
+                CHECK(std::isnan(actions(i, 0)) == (i == 4));
         }
+}
+
+TEST_CASE("A row that forbids every action has no action, and spoils no other") {
+    auto logits = random_logits<double>(9, 3, 1.0, 16);
+    for (std::size_t j = 0; j < 3; ++j)
+        logits(4, j) = -std::numeric_limits<double>::infinity();
+    table<double> drawn(9, 1), most_likely(9, 1), chosen(9, 1, 1.0);
+    auto streams = streams_for(9, 17);
+    std::vector<double> log_probabilities(9), entropies(9);
+    categorical{}.log_probability_and_entropy(logits.view(), {}, chosen.view(), log_probabilities, entropies);
+    categorical{}.sample(logits.view(), {}, streams, drawn.view());
+    categorical{}.mode(logits.view(), {}, most_likely.view());
+    for (std::size_t i = 0; i < 9; ++i) {
+        CHECK(std::isnan(log_probabilities[i]) == (i == 4));
+        CHECK(std::isnan(entropies[i]) == (i == 4));
+        CHECK(std::isnan(drawn(i, 0)) == (i == 4));
+        CHECK(std::isnan(most_likely(i, 0)) == (i == 4));
+    }
 }
 
 TEST_CASE("Bad input to a categorical actor is named") {

@@ -3,8 +3,8 @@
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agents.hpp>
 #include <gmac/core/tbb_executor.hpp>
-#include <gmac/deploy/policy.hpp>
 #include <gmac/environment/decorator.hpp>
+#include <gmac/environment/normalized.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
 #include "agent/worlds.hpp"
@@ -14,35 +14,56 @@
 #include "support/memory_archive.hpp"
 #include "support/says.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace {
 
 using gmac::testing::masked_ring;
+using gmac::testing::parameters_of;
+using gmac::testing::says;
 using gmac::testing::small_options;
 using agent_type = gmac::agents::gmac<gmac::actors::categorical>;
+using plain_agent = gmac::agents::ppo<gmac::actors::categorical>;
 
-std::vector<float> parameters_of(agent_type const& agent) {
-    auto const all = agent.parameters();
-    return {all.begin(), all.end()};
-}
+/// The ring, of whose three latest observations a state is made.
+struct remembered_ring : masked_ring {
+    static gmac::observation_history history() { return {.frames = 3, .padding = gmac::history_padding::zeros}; }
+};
 
 /// Counts what the agent does by the rule of the environments.
 class counted final : public gmac::environment_batch_decorator {
 public:
-    using environment_batch_decorator::environment_batch_decorator;
+    using basic_environment_batch_decorator::basic_environment_batch_decorator;
     std::size_t allowed = 0, forbidden = 0;
 
     void step(gmac::matrix_view<float const> actions, gmac::step_result const& result) override {
         auto const masks = worlds().action_masks();
         for (std::size_t i = 0; i < size(); ++i)
             ++(masks(i, static_cast<std::size_t>(actions(i, 0))) != 0 ? allowed : forbidden);
-        environment_batch_decorator::step(actions, result);
+        basic_environment_batch_decorator::step(actions, result);
+    }
+};
+
+/// Shows masks of another shape from some step on.
+class unsteady final : public gmac::environment_batch_decorator {
+public:
+    using basic_environment_batch_decorator::basic_environment_batch_decorator;
+    gmac::matrix_view<std::uint8_t const> other{};
+    int left = 20;
+
+    [[nodiscard]] gmac::matrix_view<std::uint8_t const> action_masks() const noexcept override {
+        return left > 0 ? worlds().action_masks() : other;
+    }
+    void step(gmac::matrix_view<float const> actions, gmac::step_result const& result) override {
+        basic_environment_batch_decorator::step(actions, result);
+        --left;
     }
 };
 
@@ -51,20 +72,101 @@ struct coin : gmac::actors::categorical {
     [[nodiscard]] static std::size_t output_size(gmac::action_space const&) { return 1; }
 };
 
-/// Rows of a parameter of the agent, by its name.
-std::vector<float> parameter(agent_type const& agent, std::string const& wanted, std::size_t row, std::size_t rows) {
+/// log π of each allowed action of a state, −∞ of the others.
+std::array<double, 4> log_softmax(gmac::vector_view<float const> logits, auto const& allowed) {
+    std::array<double, 4> result{};
+    double sum = 0.0;
+    for (std::size_t j = 0; j < 4; ++j)
+        sum += allowed(j) ? std::exp(static_cast<double>(logits[j])) : 0.0;
+    for (std::size_t j = 0; j < 4; ++j)
+        result[j] = allowed(j) ? static_cast<double>(logits[j]) - std::log(sum) : -HUGE_VAL;
+    return result;
+}
+
+/// What the actor's layer has for one output: its column of the weights [features, outputs], and its bias.
+std::vector<float> of_output(agent_type const& agent, std::size_t output) {
     std::vector<float> values;
-    agent.networks().describe([&](std::string const& name, std::size_t offset, std::size_t height, std::size_t width) {
-        if (name != wanted)
-            return;
-        std::size_t const size = height * width / rows;
-        auto const part = agent.parameters().subspan(offset + row * size, size);
-        values.assign(part.begin(), part.end());
+    agent.networks().describe([&](std::string const& name, std::size_t offset, std::size_t rows, std::size_t cols) {
+        for (std::size_t i = 0; i < rows && (name == "actor.weight" || name == "actor.bias"); ++i)
+            values.push_back(agent.parameters()[offset + i * cols + output]);
     });
     return values;
 }
 
+/// A rollout and what is learned of it, by hand: the masks are those of the states that were acted on, log probabilities
+/// and entropies those of the softmax of the allowed logits, and learning sees the same policy as acting.
+template <class World>
+void check_updates() {
+    auto options = small_options();
+    options.steps = 25;
+    options.actor_gain = 3.0; // logits apart from each other
+    options.epochs = 1;
+    options.minibatch = options.steps * 5; // so that all is learned by the policy that acted
+    gmac::vector_environment<World> worlds(5, 3);
+    agent_type agent(worlds, options, {.seed = 1});
+    auto const& rollout = agent.experience();
+    auto const& network = agent.networks().policy();
+    auto work = network.make_workspace(rollout.rows());
+    std::vector<float> memory(rollout.assembled(rollout.rows()));
+    for (int update = 0; update < 4; ++update) {
+        auto const before = parameters_of(agent);
+        auto const report = agent.update();
+        auto const states = rollout.states(0, rollout.rows(), memory);
+        auto const logits = network.forward(before, network.input(states, work), work);
+        std::size_t const newest = rollout.state_size() - 2;
+        REQUIRE(rollout.masks().rows() >= rollout.rows());
+        REQUIRE(rollout.masks().cols() == masked_ring::actions);
+        double entropy = 0.0;
+        std::size_t unlike = 0; // where the softmax of all logits would give something else
+        for (std::size_t row = 0; row < rollout.rows(); ++row) {
+            auto const allowed = [&](std::size_t j) {
+                return masked_ring::allows(std::span<float const>(states.row(row).data() + newest, 2), j);
+            };
+            for (std::size_t j = 0; j < 4; ++j)
+                CHECK(rollout.masks()(row, j) == (allowed(j) ? 1 : 0));
+            auto const expected = log_softmax(logits.row(row), allowed);
+            auto const action = static_cast<std::size_t>(rollout.actions()(row, 0));
+            CHECK(allowed(action));
+            CHECK(std::abs(static_cast<double>(rollout.log_probabilities()[row]) - expected[action]) < 1e-5);
+            for (std::size_t j = 0; j < 4; ++j)
+                entropy -= allowed(j) ? std::exp(expected[j]) * expected[j] : 0.0;
+            auto const of_all = log_softmax(logits.row(row), [](std::size_t) { return true; });
+            unlike += std::abs(of_all[action] - expected[action]) > 1e-3 ? 1u : 0u;
+        }
+        CHECK(unlike > rollout.rows() / 2);
+        CHECK(report.entropy == Approx(entropy / static_cast<double>(rollout.rows())).epsilon(1e-5));
+        CHECK(std::abs(report.approximate_kl) < 1e-6);
+        CHECK(report.clip_fraction == 0.0);
+    }
+}
+
+template <class World>
+void check_threads_and_resume() {
+    gmac::tbb_executor three(3);
+    gmac::vector_environment<World> inner(5, 3), threaded_inner(5, 3, &three), other_inner(5, 99);
+    gmac::normalized_environments worlds(inner), threaded_worlds(threaded_inner), others(other_inner);
+    agent_type agent(worlds, small_options(), {.seed = 11});
+    agent_type threaded(threaded_worlds, small_options(), {.seed = 11, .tasks = &three});
+    agent_type resumed(others, small_options(), {.seed = 12});
+    for (int i = 0; i < 3; ++i)
+        CHECK(agent.update().value_loss == threaded.update().value_loss);
+    CHECK(parameters_of(agent) == parameters_of(threaded));
+    gmac::testing::memory_archive file;
+    agent.persist(file);
+    file.rewind();
+    static_cast<void>(resumed.update());
+    resumed.persist(file);
+    for (int i = 0; i < 3; ++i)
+        CHECK(agent.update().value_loss == resumed.update().value_loss);
+    CHECK(parameters_of(agent) == parameters_of(resumed));
+}
+
 } // namespace
+
+TEST_CASE("masks are those of the states that were acted on, and what is learned is the policy that acted") {
+    check_updates<masked_ring>();
+    check_updates<remembered_ring>();
+}
 
 TEST_CASE("a forbidden action is never drawn, in training and in evaluation, and the agent learns by the others") {
     auto options = small_options();
@@ -79,7 +181,6 @@ TEST_CASE("a forbidden action is never drawn, in training and in evaluation, and
     agent.train({.frames = 25'600, .on_update = [&](auto const& report) { last = report.mean_return; }});
     CHECK(worlds.forbidden == 0);
     CHECK(worlds.allowed == 25'600);
-    // Of nine steps the first that are free to choose.
     CHECK(last > first + 1.0);
     auto policy = agent.policy(20);
     static_cast<void>(gmac::evaluate(policy, played));
@@ -87,7 +188,7 @@ TEST_CASE("a forbidden action is never drawn, in training and in evaluation, and
     CHECK(played.allowed == 9 * 20);
 }
 
-TEST_CASE("an action that is always forbidden has a gradient of exactly zero") {
+TEST_CASE("of an action that is always forbidden nothing is learned, and of the others something is") {
     auto options = small_options();
     options.entropy_coefficient = 0.1;
     options.epochs = 4;
@@ -95,114 +196,109 @@ TEST_CASE("an action that is always forbidden has a gradient of exactly zero") {
         options.shared_trunk = shared;
         gmac::vector_environment<masked_ring> worlds(5, 3);
         agent_type agent(worlds, options, {.seed = 1});
-        std::array<std::vector<float>, 4> weights, biases;
-        bool const by_rows = [&] { // the layer's weights are [outputs, inputs]
-            bool found = false;
-            agent.networks().describe([&](std::string const& name, std::size_t, std::size_t height, std::size_t) {
-                found = found || (name == "actor.weight" && height == 4);
-            });
-            return found;
-        }();
-        REQUIRE(by_rows);
-        for (std::size_t action = 0; action < 4; ++action) {
-            weights[action] = parameter(agent, "actor.weight", action, 4);
-            biases[action] = parameter(agent, "actor.bias", action, 4);
-        }
+        std::array<std::vector<float>, 4> before;
+        for (std::size_t action = 0; action < 4; ++action)
+            before[action] = of_output(agent, action);
+        REQUIRE(before[0].size() == options.hidden.back() + 1);
         for (int i = 0; i < 5; ++i)
             static_cast<void>(agent.update());
-        for (std::size_t action = 0; action < 4; ++action) {
-            CHECK((parameter(agent, "actor.weight", action, 4) == weights[action]) == (action == 2));
-            CHECK((parameter(agent, "actor.bias", action, 4) == biases[action]) == (action == 2));
-        }
+        for (std::size_t action = 0; action < 4; ++action)
+            for (std::size_t i = 0; i < before[action].size(); ++i)
+                CHECK((of_output(agent, action)[i] == before[action][i]) == (action == 2));
     }
 }
 
-TEST_CASE("the policy is the softmax of the allowed logits") {
+TEST_CASE("an agent with masks is the same for any number of threads, and across stop and resume") {
+    check_threads_and_resume<masked_ring>();
+    check_threads_and_resume<remembered_ring>();
+}
+
+TEST_CASE("masks that forbid nothing change nothing, and an agent with masks allocates nothing") {
+    struct free_line : gmac::testing::line {
+        static void action_mask(std::span<std::uint8_t>) {}
+    };
+    gmac::vector_environment<gmac::testing::line> worlds(5, 3);
+    gmac::vector_environment<free_line> masked(5, 3);
+    agent_type agent(worlds, small_options(), {.seed = 11}), other(masked, small_options(), {.seed = 11});
+    CHECK(agent.experience().masks().empty());
+    for (int i = 0; i < 4; ++i)
+        CHECK(agent.update().policy_loss == other.update().policy_loss);
+    CHECK(parameters_of(agent) == parameters_of(other));
+
+    gmac::vector_environment<masked_ring> rings(5, 3);
+    plain_agent plain(rings, small_options(), {.seed = 11});
+    static_cast<void>(plain.update());
+    CHECK(gmac::testing::allocations_during([&] { static_cast<void>(plain.update()); }) == 0);
+}
+
+TEST_CASE("a policy does the most likely of the allowed actions, and draws by their probabilities") {
     gmac::vector_environment<masked_ring> worlds(5, 3);
     auto options = small_options();
-    options.actor_gain = 3.0; // apart from each other
+    options.actor_gain = 3.0; // logits apart from each other
     agent_type agent(worlds, options, {.seed = 1});
-    static_cast<void>(agent.update());
-    auto const deployed = gmac::deploy(agent);
-    auto memory = deployed.make_memory();
     auto policy = agent.policy(1);
-    gmac::random_stream random(5);
     auto const& network = agent.networks().policy();
     auto work = network.make_workspace(1);
+    gmac::random_stream random(5);
     bool masks_matter = false;
-    for (int state = 0; state < 12; ++state) {
+    for (std::size_t state = 0; state < 12; ++state) {
         std::array<float, 2> const observation{random.uniform<float>(), random.uniform<float>()};
         gmac::matrix_view<float const> const row(observation.data(), 1, 2);
-        auto const logits = network.forward(agent.parameters(), network.input(row, work), work);
+        auto const logits = network.forward(agent.parameters(), network.input(row, work), work).row(0);
         std::array<std::uint8_t, 4> mask{};
-        while (mask == std::array<std::uint8_t, 4>{})
+        while (std::ranges::count(mask, 0) == 4)
             for (auto& allowed : mask)
                 allowed = random.below(2) == 0 ? 0 : 1;
-        std::size_t best = 4, best_of_all = 0;
-        double sum = 0.0;
-        std::array<double, 4> probability{};
-        for (std::size_t j = 0; j < 4; ++j) {
-            if (mask[j] != 0 && (best == 4 || logits(0, j) > logits(0, best)))
-                best = j;
-            best_of_all = logits(0, j) > logits(0, best_of_all) ? j : best_of_all;
-            probability[j] = mask[j] != 0 ? std::exp(static_cast<double>(logits(0, j))) : 0.0;
-            sum += probability[j];
-        }
+        auto const expected = log_softmax(logits, [&](std::size_t j) { return mask[j] != 0; });
+        auto const of_all = log_softmax(logits, [](std::size_t) { return true; });
+        auto const best = static_cast<float>(std::ranges::max_element(expected) - expected.begin());
+        auto const best_of_all = static_cast<float>(std::ranges::max_element(of_all) - of_all.begin());
         masks_matter = masks_matter || best != best_of_all;
         std::array<float, 1> action{};
         policy.act(observation, action, mask);
-        CHECK(action[0] == static_cast<float>(best));
-        deployed.act(observation, action, memory, mask);
-        CHECK(action[0] == static_cast<float>(best));
-        deployed.act(observation, action, memory);
-        CHECK(action[0] == static_cast<float>(best_of_all));
+        CHECK(action[0] == best);
+        policy.act(observation, action);
+        CHECK(action[0] == best_of_all);
+
         constexpr int draws = 4000;
         std::array<int, 4> counts{};
-        std::vector<gmac::random_stream> streams{gmac::random_stream(9, static_cast<std::uint64_t>(state))};
-        gmac::matrix_view<float> const to(action.data(), 1, 1);
+        std::vector<gmac::random_stream> streams{gmac::random_stream(9, state)};
         for (int i = 0; i < draws; ++i) {
-            if (i % 2 == 0)
-                policy.sample(row, streams, to, {mask.data(), 1, 4});
-            else
-                deployed.sample(row, streams, to, memory, {mask.data(), 1, 4});
+            policy.sample(row, streams, {action.data(), 1, 1}, {mask.data(), 1, 4});
             ++counts[static_cast<std::size_t>(action[0])];
         }
         for (std::size_t j = 0; j < 4; ++j) {
-            double const p = probability[j] / sum;
-            CHECK(std::abs(counts[j] - draws * p) <= 5.0 * std::sqrt(draws * p * (1.0 - p)) + 1e-9);
+            double const p = std::exp(expected[j]);
+            CHECK(std::abs(counts[j] - draws * p) <= 5.0 * std::sqrt(draws * p * (1.0 - p)));
         }
     }
     CHECK(masks_matter);
     std::array<float, 2> const observation{};
     std::array<float, 1> action{};
-    std::array<std::uint8_t, 3> const short_mask{1, 1, 1};
-    CHECK_THROWS_WITH(policy.act(observation, action, short_mask),
-                      gmac::testing::says("the matrix of action masks is 1 x 3, but must be 1 x 4"));
+    std::array<std::uint8_t, 4> const nothing{};
+    CHECK_THROWS_WITH(policy.act(observation, action, std::span(nothing).first(3)),
+                      says("policy: the matrix of action masks is 1 x 3, but must be 1 x 4"));
+    CHECK_THROWS_WITH(
+        policy.act(observation, action, nothing),
+        says("policy: the action mask of row 0 forbids all of the 4 actions, but must allow at least one"));
 }
 
-TEST_CASE("an agent with masks is the same for any number of threads, across stop and resume, and allocates nothing") {
-    gmac::tbb_executor three(3);
-    gmac::vector_environment<masked_ring> worlds(5, 3), threaded_worlds(5, 3, &three), others(5, 99);
-    agent_type agent(worlds, small_options(), {.seed = 11});
-    agent_type threaded(threaded_worlds, small_options(), {.seed = 11, .tasks = &three});
-    agent_type resumed(others, small_options(), {.seed = 12});
-    for (int i = 0; i < 3; ++i)
-        CHECK(agent.update().value_loss == threaded.update().value_loss);
-    gmac::testing::memory_archive file;
-    agent.persist(file);
-    file.rewind();
-    static_cast<void>(resumed.update());
-    resumed.persist(file);
-    for (int i = 0; i < 3; ++i)
-        CHECK(agent.update().value_loss == resumed.update().value_loss);
-    CHECK(parameters_of(agent) == parameters_of(resumed));
-    CHECK(gmac::testing::allocations_during([&] { static_cast<void>(agent.update()); }) == 0);
-}
-
-TEST_CASE("an actor without an output for each action is refused where actions are masked") {
+TEST_CASE("masks that do not fit the agent are refused") {
     gmac::vector_environment<masked_ring> worlds(2, 1);
     CHECK_THROWS_WITH((gmac::agents::gmac<coin>(worlds, small_options())),
-                      gmac::testing::says(
-                          "the environments have masks of 4 actions, but the actor has 1 outputs a state, and "
-                          "must have one for each action"));
+                      says("the environments have masks of 4 actions, but the actor has 1 outputs a state, and must "
+                           "have one for each action"));
+    unsteady changing(worlds);
+    agent_type agent(changing, small_options());
+    static_cast<void>(agent.update());
+    CHECK_THROWS_WITH(agent.update(), says("rollout: the environments' action masks are 0 x 0, but were to be 2 x 4"));
+
+    gmac::vector_environment<gmac::testing::line> lines(2, 1);
+    std::array<std::uint8_t, 6> const late{1, 1, 1, 1, 1, 1};
+    unsteady appearing(lines);
+    appearing.other = {late.data(), 2, 3};
+    agent_type unmasked(appearing, small_options());
+    static_cast<void>(unmasked.update());
+    CHECK_THROWS_WITH(unmasked.update(),
+                      says("rollout: the environments' action masks are 2 x 3, but were to be 2 x 0"));
 }

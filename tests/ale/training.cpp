@@ -146,7 +146,7 @@ TEST_CASE("Atari: the policy file of a run acts as its agent, bit for bit") {
         for (std::uint64_t seed = 3; seed < 15; ++seed) {
             auto const state = experiment->moment_after(0, seed).state;
             std::array<float, 1> trained{-1.0f}, deployed{-2.0f};
-            experiment->agent().act(state, trained);
+            experiment->agent().act(state, trained, {});
             policy.act(state, deployed, memory);
             CHECK(trained == deployed);
         }

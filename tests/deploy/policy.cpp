@@ -93,6 +93,49 @@ TEST_CASE("A policy worked out by hand", "[deploy]") {
     CHECK(std::isnan(action({std::nanf(""), 2.0f})));
 }
 
+TEST_CASE("Actions that a mask forbids are not done", "[deploy]") {
+    // Logits tanh(x) (1, -1, 2, 0.5).
+    deployed_policy<> policy(nn::mlp<backends::simd<float>>({1, 1}), {actors::categorical{}, discrete{4}});
+    std::ranges::copy(std::array{1.0f, /*bias*/ 0.0f, /*actor*/ 1.0f, -1.0f, 2.0f, 0.5f, /*biases*/ 0.0f, 0.0f, 0.0f,
+                                 0.0f},
+                      policy.parameters().data());
+    auto memory = policy.make_memory(3);
+    std::array<float, 3> const observations{0.8f, -0.8f, 0.8f};
+    std::array<std::uint8_t, 12> const masks{1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0, 1};
+    std::array<float, 3> actions{};
+    policy.act({observations.data(), 3, 1}, {actions.data(), 3, 1}, memory);
+    CHECK(actions == std::array{2.0f, 1.0f, 2.0f});
+    policy.act({observations.data(), 3, 1}, {actions.data(), 3, 1}, memory, {masks.data(), 3, 4});
+    CHECK(actions == std::array{0.0f, 3.0f, 3.0f});
+    for (std::size_t i = 0; i < 3; ++i) {
+        std::array<float, 1> one{};
+        CHECK(gmac::testing::allocations_during([&] {
+                  policy.act(std::span(observations).subspan(i, 1), one, memory, std::span(masks).subspan(4 * i, 4));
+              }) == 0);
+        CHECK(one[0] == actions[i]);
+    }
+
+    std::vector<random_stream> streams{random_stream(3, 0), random_stream(3, 1), random_stream(3, 2)};
+    constexpr int draws = 4000;
+    std::array<int, 12> counts{};
+    for (int n = 0; n < draws; ++n) {
+        policy.sample({observations.data(), 3, 1}, streams, {actions.data(), 3, 1}, memory, {masks.data(), 3, 4});
+        for (std::size_t i = 0; i < 3; ++i)
+            ++counts[4 * i + static_cast<std::size_t>(actions[i])];
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+        constexpr std::array slopes{1.0, -1.0, 2.0, 0.5};
+        double const feature = std::tanh(static_cast<double>(observations[i]));
+        double sum = 0.0;
+        for (std::size_t j = 0; j < 4; ++j)
+            sum += masks[4 * i + j] != 0 ? std::exp(feature * slopes[j]) : 0.0;
+        for (std::size_t j = 0; j < 4; ++j) {
+            double const p = masks[4 * i + j] != 0 ? std::exp(feature * slopes[j]) / sum : 0.0;
+            CHECK(std::abs(counts[4 * i + j] - draws * p) <= 5.0 * std::sqrt(draws * p * (1.0 - p)));
+        }
+    }
+}
+
 TEST_CASE("Acting on one observation allocates nothing", "[deploy]") {
     trained<real_agent, gmac::testing::continuous_line> const subject;
     auto const policy = deploy(subject.agent, subject.normalized);
@@ -140,6 +183,16 @@ TEST_CASE("Shapes that a policy does not take are refused", "[deploy]") {
                       "policy: actions is 1 x 3, but must be 1 x 1");
     CHECK_THROWS_WITH(policy.act({many.data(), 3, 2}, {three.data(), 3, 1}, memory),
                       "policy: 3 observations, but the memory was made for 2");
+    std::array<std::uint8_t, 6> const masks{0, 1, 1, 0, 0, 0};
+    CHECK_THROWS_WITH(policy.act({many.data(), 2, 2}, {three.data(), 2, 1}, memory, {masks.data(), 1, 3}),
+                      "policy: the matrix of action masks is 1 x 3, but must be 2 x 3");
+    CHECK_THROWS_WITH(policy.act({many.data(), 2, 2}, {three.data(), 2, 1}, memory, {masks.data(), 2, 3}),
+                      "policy: the action mask of row 1 forbids all of the 3 actions, but must allow at least one");
+    deployed_policy<> const real(nn::mlp<backends::simd<float>>({2, 3}),
+                                 {actors::diagonal_gaussian{}, box{{-1.0f, -1.0f, -1.0f}, {1.0f, 1.0f, 1.0f}}});
+    auto real_memory = real.make_memory();
+    CHECK_THROWS_WITH(real.act(std::span(many).first(2), three, real_memory, std::span(masks).first(3)),
+                      "policy: there are action masks, but the action space is a box; masks are for discrete actions");
     CHECK_THROWS_WITH(deployed_policy<>(nn::mlp<backends::simd<float>>({2, 3}),
                                         {actors::categorical{}, discrete{2}, 0.0}),
                       "policy: observation_clip is 0, but must be positive");

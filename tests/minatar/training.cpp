@@ -141,7 +141,7 @@ TEST_CASE("MinAtar: games go on from a moment with chances of their own") {
         std::vector<float> action(1), reward(1);
         double sum = 0.0, weight = 1.0;
         for (int t = 0; t < 42 && over[0] == 0; ++t, weight *= 0.8) { // 0.8^42 is 9e-5
-            experiment->agent().sample({seen.data(), 1, seen.size()}, {&random, 1}, {action.data(), 1, 1});
+            experiment->agent().sample({seen.data(), 1, seen.size()}, {&random, 1}, {action.data(), 1, 1}, {});
             world.step({action.data(), 1, 1}, {{seen.data(), 1, seen.size()}, {}, reward, over, cut});
             sum += weight * static_cast<double>(reward[0]);
         }

@@ -12,22 +12,29 @@
 namespace gmac::testing {
 
 /// A ring of six fields and four actions: one forward, one back, two forward, stay. Which of them are allowed depends on
-/// the field and on the steps so far; action 2 never is. A step forward is worth 1. Ends after nine steps, cut.
+/// the field and on the steps so far, and action 2 never is. Action 0 is worth 1. Ends after nine steps: cut if the field
+/// is even then, terminated if it is odd.
 struct masked_ring {
     static constexpr std::size_t actions = 4;
     std::uint64_t field = 0, steps = 0;
-    bool forbids_all = false; ///< from step 3 on
 
     static std::size_t observation_size() { return 2; }
     static discrete action_space() { return {actions}; }
 
-    /// By the rule itself, for tests.
+    /// The rule by itself, for tests.
     [[nodiscard]] static bool allows(std::uint64_t field, std::uint64_t steps, std::size_t action) {
         return action != 2 && (action == field % 2 || (field + steps + action) % 3 != 0);
     }
+    /// The same in the state that an observation tells.
+    [[nodiscard]] static bool allows(std::span<float const> observation, std::size_t action) {
+        return allows(static_cast<std::uint64_t>(observation[0] * 6.0f + 0.5f),
+                      static_cast<std::uint64_t>(observation[1] * 9.0f + 0.5f), action);
+    }
+    /// Counts on it that each action is allowed until it is forbidden.
     void action_mask(std::span<std::uint8_t> allowed) const {
         for (std::size_t i = 0; i < allowed.size(); ++i)
-            allowed[i] = allows(field, steps, i) && !(forbids_all && steps >= 3) ? 1 : 0;
+            if (!allows(field, steps, i))
+                allowed[i] = 0;
     }
 
     void reset(random_stream& random, std::span<float> observation) {
@@ -40,7 +47,10 @@ struct masked_ring {
         field = (field + moves[action]) % 6;
         ++steps;
         write(observation);
-        return {.reward = action == 0 ? 1.0 : 0.0, .terminated = false, .truncated = steps == 9};
+        bool const ends = steps == 9;
+        return {.reward = action == 0 ? 1.0 : 0.0,
+                .terminated = ends && field % 2 == 1,
+                .truncated = ends && field % 2 == 0};
     }
     void persist(archive& state) {
         state("field", field);

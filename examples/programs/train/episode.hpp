@@ -46,7 +46,7 @@ struct episode {
     played.observations.push_back(observation);
     while (played.rewards.size() < most_steps && !terminated[0] && !truncated[0]) {
         before_step();
-        agent.act(observation, action);
+        agent.act(observation, action, world.action_masks());
         world.step(row(action), {row(observation), row(last), reward, terminated, truncated});
         played.rewards.push_back(static_cast<double>(reward[0]));
         played.observations.push_back(terminated[0] || truncated[0] ? last : observation);

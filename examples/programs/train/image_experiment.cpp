@@ -39,6 +39,7 @@ public:
         return {first.data(), first.size()};
     }
     [[nodiscard]] std::span<float> action() noexcept { return action_; }
+    [[nodiscard]] matrix_view<std::uint8_t const> mask() const noexcept { return world_->action_masks(); }
     /// With action(); returns the reward.
     double step() {
         world_->step(row(action_), {row(observation_), {}, reward_, terminated_, truncated_});
@@ -79,7 +80,7 @@ struct image_episode {
     game.reset();
     while (!game.ended && played.rewards.size() < most) {
         played.states.emplace_back(game.state().begin(), game.state().end());
-        agent.act(game.state(), game.action());
+        agent.act(game.state(), game.action(), game.mask());
         played.rewards.push_back(game.step());
     }
     played.ended = game.ended;
@@ -143,7 +144,7 @@ namespace {
 /// One step with an action as in training; returns the reward.
 double sampled_step(image_trainer& agent, image_game& game, random_stream& random) {
     agent.sample({game.state().data(), 1, game.state().size()}, {&random, 1},
-                 {game.action().data(), 1, game.action().size()});
+                 {game.action().data(), 1, game.action().size()}, game.mask());
     return game.step();
 }
 
@@ -208,16 +209,20 @@ std::vector<double> image_experiment::returns_from(image_moment const& moment, s
     std::iota(going.begin(), going.end(), std::size_t{0});
     std::vector<double> returns(plays);
     std::size_t const size = games.front().state().size(), width = games.front().action().size();
-    std::vector<std::uint8_t> states(plays * size);
+    std::size_t const masked = games.front().mask().cols();
+    std::vector<std::uint8_t> states(plays * size), masks(plays * masked);
     std::vector<float> actions(plays * width);
     double weight = 1.0;
     for (std::size_t t = 0; t < most && !going.empty(); ++t, weight *= discount) {
         std::vector<random_stream> chances;
         for (std::size_t row = 0; row < going.size(); ++row) {
             std::ranges::copy(games[going[row]].state(), states.data() + row * size);
+            for (std::size_t j = 0; j < masked; ++j)
+                masks[row * masked + j] = games[going[row]].mask()(0, j);
             chances.push_back(streams[going[row]]);
         }
-        agent_->sample({states.data(), going.size(), size}, chances, {actions.data(), going.size(), width});
+        agent_->sample({states.data(), going.size(), size}, chances, {actions.data(), going.size(), width},
+                       {masks.data(), going.size(), masked});
         std::vector<std::size_t> still;
         for (std::size_t row = 0; row < going.size(); ++row) {
             std::size_t const i = going[row];

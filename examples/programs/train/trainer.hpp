@@ -68,10 +68,11 @@ public:
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
     /// One episode in each environment with the most likely actions.
     [[nodiscard]] virtual std::vector<finished_episode> evaluate(batch& worlds) const = 0;
-    /// The most likely action in one state, as an environment takes it.
-    virtual void act(std::span<O const> state, std::span<float> action) = 0;
-    /// Actions as in training, states [n, state size] → actions [n, action size], with one stream a row.
-    virtual void sample(matrix_view<O const> states, std::span<random_stream> streams, matrix_view<float> actions) = 0;
+    /// The most likely action in one state, as an environment takes it; `mask` is the action_masks() of this environment.
+    virtual void act(std::span<O const> state, std::span<float> action, matrix_view<std::uint8_t const> mask) = 0;
+    /// Actions as in training, states [n, state size] → actions [n, action size], with one stream and one mask a row.
+    virtual void sample(matrix_view<O const> states, std::span<random_stream> streams, matrix_view<float> actions,
+                        matrix_view<std::uint8_t const> masks) = 0;
     /// The value distribution of one state.
     [[nodiscard]] virtual std::vector<value_component> value_distribution(std::span<O const> state) = 0;
 

@@ -97,11 +97,14 @@ public:
         auto policy = agent_.policy(worlds.size());
         return gmac::evaluate(policy, worlds);
     }
-    void act(std::span<O const> state, std::span<float> action) override { policy_.act(state, action); }
-    void sample(matrix_view<O const> states, std::span<random_stream> streams, matrix_view<float> actions) override {
+    void act(std::span<O const> state, std::span<float> action, matrix_view<std::uint8_t const> mask) override {
+        policy_.act({state.data(), 1, state.size()}, {action.data(), 1, action.size()}, mask);
+    }
+    void sample(matrix_view<O const> states, std::span<random_stream> streams, matrix_view<float> actions,
+                matrix_view<std::uint8_t const> masks) override {
         if (sampled_ < states.rows())
             sampler_.emplace(agent_.policy(sampled_ = states.rows()));
-        sampler_->sample(states, streams, actions);
+        sampler_->sample(states, streams, actions, masks);
     }
     [[nodiscard]] std::vector<value_component> value_distribution(std::span<O const> state) override {
         random_stream random = stream_for(0, stream_purpose::evaluation);

@@ -22,7 +22,7 @@ namespace gmac::inline GMAC_ABI::actors {
 ///
 /// Shapes: outputs [B, n]; actions [B, 1], numbers of actions stored in the element type; everything else [B]. There are no
 /// free parameters. All functions throw gmac::error for shapes that do not match. A logit that is NaN or +∞ gives NaN
-/// in all results of its row, and a NaN action.
+/// in all results of its row, and a NaN action; so does a row that forbids every action.
 struct categorical {
     /// Columns that the actor's network must give: the number of actions. Throws unless the space is discrete.
     [[nodiscard]] std::size_t output_size(action_space const& space) const {
@@ -66,6 +66,7 @@ struct categorical {
                 best = logits(i, j) > logits(i, best) ? j : best;
                 spoiled += std::isnan(logits(i, j)) ? logits(i, j) : T(0);
             }
+            spoiled += logits(i, best) - logits(i, best); // not 0 if it is infinite
             actions(i, 0) = static_cast<T>(best) + spoiled;
         }
     }

@@ -346,7 +346,7 @@ private:
         for (std::size_t t = 0; t < options_.steps; ++t) {
             matrix_view<scalar> const sampled = rollout_.actions(t);
             auto const outputs = networks_.policy().act(parameters, rollout_.states(t), worlds_.action_space(), draw,
-                                                        sampled, actions, acting_, worlds_.action_masks());
+                                                        sampled, actions, acting_, rollout_.masks(t));
             auto const now = rollout_.log_probabilities().subspan(t * count, count);
             actor_.log_probability_and_entropy(outputs, free, matrix_view<scalar const>(sampled),
                                                vector_view<scalar>(now), vector_view<scalar>(entropies_.span()));

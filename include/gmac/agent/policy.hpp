@@ -27,7 +27,7 @@ public:
 
     /// The most likely action of each state: observations [n, state size] → actions [n, action size], n <= rows. If the
     /// environments ask for a history, a row has all observations of the state, as observation_stack gives them.
-    /// `masks` [n, actions] forbid actions by 0, as the environments' action_masks().
+    /// `masks` [n, actions] forbid discrete actions by 0, as the environments' action_masks(); an empty view forbids none.
     void act(matrix_view<observation_type const> observations, matrix_view<float> actions,
              matrix_view<std::uint8_t const> masks = {}) {
         act(observations, actions, masks,
@@ -37,7 +37,8 @@ public:
     void act(std::span<observation_type const> observation, std::span<float> action,
              std::span<std::uint8_t const> mask = {}) {
         act(matrix_view<observation_type const>(observation.data(), 1, observation.size()),
-            matrix_view<float>(action.data(), 1, action.size()), detail::as_row(mask));
+            matrix_view<float>(action.data(), 1, action.size()),
+            matrix_view<std::uint8_t const>(mask.data(), 1, mask.size()));
     }
     /// An action of each state at random, with one stream a row.
     void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,

@@ -3,6 +3,8 @@
 
 #include <gmac/actors/to_environment.hpp>
 #include <gmac/agent/detail/state_input.hpp>
+#include <gmac/core/buffer.hpp>
+#include <gmac/core/error.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
@@ -17,16 +19,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace gmac::inline GMAC_ABI {
-
-namespace detail {
-/// The mask of one row; an empty one allows everything.
-[[nodiscard]] inline matrix_view<std::uint8_t const> as_row(std::span<std::uint8_t const> mask) noexcept {
-    return mask.empty() ? matrix_view<std::uint8_t const>()
-                        : matrix_view<std::uint8_t const>(mask.data(), 1, mask.size());
-}
-} // namespace detail
 
 /// From observations to actions: a trunk, the actor's linear layer, and the actor's parameters that do not depend on the
 /// state. What acts in training, in evaluation and in a deployed policy is this. Its parameters lie one after the other in
@@ -44,7 +39,7 @@ public:
         detail::state_input<scalar, Trunk> observations;
         typename Trunk::workspace trunk;
         typename nn::linear<Backend>::workspace layer;
-        buffer<scalar> allowed;               // [rows, outputs], outputs of which some are masked
+        buffer<scalar> allowed;               // [rows, outputs], −∞ for what a mask forbids
         matrix_view<scalar const> features{}; // of the last forward pass, [n, F]
     };
 
@@ -114,28 +109,37 @@ public:
 
     /// The outputs of the actor's layer with −∞ for the actions that the masks [n, outputs] forbid by 0, so that these have
     /// the probability 0 and get no gradient; the outputs themselves if there are no masks. Throws gmac::error for masks of
-    /// another shape.
+    /// another shape and for a row that forbids everything.
     matrix_view<scalar const> masked(matrix_view<scalar const> outputs, matrix_view<std::uint8_t const> masks,
                                      workspace& work) const {
         if (masks.empty())
             return outputs;
         require_shape(masks, outputs.rows(), outputs.cols(), "the matrix of action masks", "policy");
         matrix_view<scalar> const allowed(work.allowed.data(), outputs.rows(), outputs.cols());
-        for (std::size_t i = 0; i < outputs.rows(); ++i)
-            for (std::size_t j = 0; j < outputs.cols(); ++j)
-                allowed(i, j) = masks(i, j) != 0 ? outputs(i, j) : -std::numeric_limits<scalar>::infinity();
+        for (std::size_t i = 0; i < outputs.rows(); ++i) {
+            bool any = false;
+            for (std::size_t j = 0; j < outputs.cols(); ++j) {
+                bool const may = masks(i, j) != 0;
+                allowed(i, j) = may ? outputs(i, j) : -std::numeric_limits<scalar>::infinity();
+                any = any || may;
+            }
+            require(any, "policy: the action mask of row {} forbids all of the {} actions, but must allow at least one",
+                    i, outputs.cols());
+        }
         return allowed;
     }
 
     /// Acts on observations [n, inputs]: choose(outputs, free parameters, sampled) writes the actor's actions, [n, action
-    /// size], and `actions` are these as the environments take them. `masks` [n, outputs] forbid actions by 0. Returns the
-    /// outputs as the actor saw them.
+    /// size], and `actions` are these as the environments take them. `masks` [n, outputs] forbid discrete actions by 0; an
+    /// empty view forbids none. Returns the outputs as the actor saw them.
     template <class Choose>
     matrix_view<scalar const> act(std::span<scalar const> parameters, matrix_view<observation_type const> observations,
                                   action_space const& space, Choose&& choose, matrix_view<scalar> sampled,
                                   matrix_view<float> actions, workspace& work,
                                   matrix_view<std::uint8_t const> masks = {}) const {
         require_shape(actions, observations.rows(), sampled.cols(), "actions", "policy");
+        require(masks.empty() || std::holds_alternative<discrete>(space),
+                "policy: there are action masks, but the action space is a box; masks are for discrete actions");
         auto const outputs = masked(forward(parameters, input(observations, work), work), masks, work);
         choose(outputs, free(parameters), sampled);
         to_environment(space, matrix_view<scalar const>(sampled), actions);

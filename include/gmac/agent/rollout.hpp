@@ -27,8 +27,8 @@ namespace gmac::inline GMAC_ABI {
 template <class T, observation_element O = float>
 class rollout {
 public:
-    /// Throws gmac::error for more transitions than 32 bits can count. `masked_actions` is the number of actions, if they
-    /// have masks.
+    /// Throws gmac::error for more transitions than 32 bits can count. `masked_actions` is how many actions the
+    /// environments' action_masks() are about, 0 if there are none.
     rollout(std::size_t steps, std::size_t environments, std::size_t observation_size, std::size_t action_size,
             observation_history history = {}, std::size_t masked_actions = 0)
         : steps_(counted(steps, environments)),
@@ -44,7 +44,7 @@ public:
           final_rows_(rows()),
           ages_(state_count()),
           actions_(rows() * action_size),
-          masks_(rows() * masked_actions),
+          masks_(state_count() * masked_actions),
           log_probabilities_(rows()),
           rewards_(rows()),
           terminated_(rows()),
@@ -110,10 +110,13 @@ public:
     }
     /// [T E, action size]
     [[nodiscard]] matrix_view<T const> actions() const noexcept { return {actions_.data(), rows(), action_size_}; }
-    /// [T E, actions], 0 for what was forbidden; empty if nothing ever is
+    /// [(T + 1) E, actions], which actions could be done in a state: 0 for the others. No columns if all could, always.
     [[nodiscard]] matrix_view<std::uint8_t const> masks() const noexcept {
-        return masks_.empty() ? matrix_view<std::uint8_t const>()
-                              : matrix_view<std::uint8_t const>(masks_.data(), rows(), masked_actions_);
+        return {masks_.data(), state_count(), masked_actions_};
+    }
+    /// [E, actions], of step t = 0 … T
+    [[nodiscard]] matrix_view<std::uint8_t const> masks(std::size_t step) const noexcept {
+        return masks().middle_rows(step * environments_, environments_);
     }
     /// [T E], of the actions as sampled
     [[nodiscard]] std::span<T> log_probabilities() noexcept { return log_probabilities_; }
@@ -127,10 +130,12 @@ public:
         return {truncated_.data(), steps_, environments_};
     }
 
-    /// Before the first step: observations(0) are what the environments show now. The frames before them are those that
-    /// were recorded last; where somebody else has moved the environments since, nothing came before.
+    /// Before the first step: observations(0) and masks(0) are what the environments show now. The frames before them are
+    /// those that were recorded last; where somebody else has moved the environments since, nothing came before. Throws
+    /// gmac::error for masks of another number of actions.
     void begin(basic_environment_batch<O> const& worlds) {
         look(worlds);
+        copy_masks(0, worlds);
         final_count_ = 0;
         // The states to act on have their padding already, so here an episode that began earlier needs none.
         std::fill_n(ages_.begin(), environments_, static_cast<std::uint32_t>(past_));
@@ -143,17 +148,12 @@ public:
     /// Steps the environments with `actions` and records what they gave as transition `step`.
     void record(std::size_t step, basic_environment_batch<O>& worlds, matrix_view<float const> actions) {
         std::size_t const first = step * environments_;
-        if (masked_actions_ > 0) {
-            auto const masks = worlds.action_masks();
-            for (std::size_t e = 0; e < environments_; ++e)
-                for (std::size_t j = 0; j < masked_actions_; ++j)
-                    masks_[(first + e) * masked_actions_ + j] = masks(e, j);
-        }
         matrix_view<O> const ends(step_finals_.data(), environments_, observation_size_);
         basic_step_result<O> const result{observations(step + 1), ends, step_rewards_,
                                           std::span(terminated_).subspan(first, environments_),
                                           std::span(truncated_).subspan(first, environments_)};
         worlds.step(actions, result);
+        copy_masks(step + 1, worlds);
         if (past_ > 0)
             stack_.advance(result);
         seen_ = worlds.changes();
@@ -197,6 +197,16 @@ private:
         seen_ = worlds.changes();
     }
 
+    void copy_masks(std::size_t step, basic_environment_batch<O> const& worlds) {
+        auto const masks = worlds.action_masks();
+        require(masks.cols() == masked_actions_ && (masked_actions_ == 0 || masks.rows() == environments_),
+                "rollout: the environments' action masks are {} x {}, but were to be {} x {}", masks.rows(),
+                masks.cols(), environments_, masked_actions_);
+        for (std::size_t e = 0; e < environments_; ++e)
+            for (std::size_t j = 0; j < masked_actions_; ++j)
+                masks_[(step * environments_ + e) * masked_actions_ + j] = masks(e, j);
+    }
+
     /// The observation of a row of the (T + 1) E; `back` steps before it.
     [[nodiscard]] O* frame(std::size_t row, std::size_t back = 0) const noexcept {
         return observations_.get() + (row + (past_ - back) * environments_) * observation_size_;
@@ -225,7 +235,7 @@ private:
     std::vector<std::uint32_t> final_rows_; // the transition of each final observation
     std::vector<std::uint32_t> ages_;       // [(T + 1) E] steps since the episode began, at most `past`
     std::vector<T> actions_;
-    std::vector<std::uint8_t> masks_;
+    std::vector<std::uint8_t> masks_; // [(T + 1) E, actions]
     std::vector<T> log_probabilities_, rewards_;
     std::vector<std::uint8_t> terminated_, truncated_;
     std::vector<O> step_finals_;

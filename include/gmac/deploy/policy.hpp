@@ -103,8 +103,8 @@ public:
     [[nodiscard]] memory make_memory(std::size_t rows = 1) const { return memory(*this, rows); }
 
     /// The most likely action of each observation: [n, observation_size()] → [n, action_size()], clipped to the box; a
-    /// discrete action is its number. A NaN in an observation gives a NaN action.
-    /// `masks` [n, actions] forbid actions by 0.
+    /// discrete action is its number. A NaN in an observation gives a NaN action. `masks` [n, actions] forbid discrete
+    /// actions by 0, as the environments' action_masks(); an empty view forbids none.
     void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m,
              matrix_view<std::uint8_t const> masks = {}) const {
         act(observations, actions, m, masks, [&](auto outputs, auto free, auto sampled) {
@@ -115,7 +115,8 @@ public:
     void act(std::span<observation_type const> observation, std::span<float> action, memory& m,
              std::span<std::uint8_t const> mask = {}) const {
         act(matrix_view<observation_type const>(observation.data(), 1, observation.size()),
-            matrix_view<float>(action.data(), 1, action.size()), m, detail::as_row(mask));
+            matrix_view<float>(action.data(), 1, action.size()), m,
+            matrix_view<std::uint8_t const>(mask.data(), 1, mask.size()));
     }
     /// An action of each observation at random, as in training, with one stream a row.
     void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,

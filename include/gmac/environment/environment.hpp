@@ -133,7 +133,8 @@ concept scores_half =
 /// An environment is a small struct with these members. `step` takes an int for a discrete space and a
 /// std::span<float const> for a box; `reset` and `step` write the new observation, as floats unless the environment
 /// declares `using observation_type = std::uint8_t`. A member `observation_history history() const` asks for states
-/// of several observations, and `void action_mask(std::span<std::uint8_t> allowed) const` forbids actions. After the end of an episode the caller resets before it steps again.
+/// of several observations, one `void action_mask(std::span<std::uint8_t> allowed) const` forbids actions. After the end
+/// of an episode the caller resets before it steps again.
 template <class E>
 concept environment =
     observation_element<observation_of<E>> &&
@@ -148,8 +149,9 @@ concept environment =
 template <class E>
 concept environment_with_history = environment<E> && detail::has_history<E>;
 
-/// An environment in which not all of its discrete actions may be done in every state: after a reset and each step that
-/// does not end the episode `action_mask` writes for each action whether it may come next, 1, or not, 0. One at least may.
+/// An environment in which not every discrete action may be done in every state. After a reset, a restoring and each step
+/// that does not end the episode `action_mask` is given a 1 for each action, and writes a 0 for those that may not come
+/// next; one at least must be left. What it writes must depend on nothing but what `persist` visits.
 template <class E>
 concept masked_environment = environment<E> && detail::has_mask<E>;
 
@@ -205,8 +207,8 @@ public:
     /// How many observations the states have that an agent shall see; a batch hands out one observation at a time.
     [[nodiscard]] virtual observation_history history() const noexcept { return {}; }
 
-    /// Which discrete actions may come next, [E, actions], 1 or 0; an empty view if all may, always. A step refuses one that
-    /// may not.
+    /// Which discrete actions may come next, [E, actions], 0 for those that may not, which a step refuses; an empty view if
+    /// all may, always. The shape never changes; what is in it is of the states that `observe` gives.
     [[nodiscard]] virtual matrix_view<std::uint8_t const> action_masks() const noexcept { return {}; }
 
     /// Starts a new episode everywhere, and a new game where episodes are parts of one; observations is [E, observation

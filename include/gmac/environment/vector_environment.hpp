@@ -11,6 +11,7 @@
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/requirements.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -53,7 +55,7 @@ public:
         check_spaces();
         observations_.resize(count * observation_size_);
         actions_.resize(count * action_size(space_));
-        if (masked_environment<E>)
+        if constexpr (masked_environment<E>)
             masks_.resize(count * action_count(), 1);
         finished_.reserve(count);
     }
@@ -129,10 +131,10 @@ public:
         if constexpr (checkpointable_environment<E>) {
             for (std::size_t i = 0; i < size(); ++i) {
                 state.inside(std::to_string(i), [&] { slots_[i].world.persist(state); });
-                if (!state.loading())
-                    continue;
-                slots_[i].fault = {};
-                look_at_mask(i);
+                if (state.loading()) {
+                    slots_[i].fault = {};
+                    look_at_mask(i);
+                }
             }
         } else {
             fail("vector_environment: the checkpoint holds states of the environments, but they cannot be restored");
@@ -192,12 +194,13 @@ private:
         return numbers ? numbers->count : 0;
     }
     void look_at_mask([[maybe_unused]] std::size_t i) {
-        if constexpr (masked_environment<E>)
-            if (!masks_.empty()) {
-                auto const allowed = std::span(masks_).subspan(i * action_count(), action_count());
-                slots_[i].world.action_mask(allowed);
-                slots_[i].fault.check_mask(allowed, slots_[i].length);
-            }
+        if constexpr (masked_environment<E>) {
+            slot& own = slots_[i];
+            auto const allowed = std::span(masks_).subspan(i * action_count(), action_count());
+            std::ranges::fill(allowed, std::uint8_t(1));
+            std::as_const(own.world).action_mask(allowed);
+            own.fault.check_mask(allowed, own.length);
+        }
     }
 
     template <class Task>
@@ -226,8 +229,9 @@ private:
                 float const action = actions(i, j);
                 if (!detail::contains(space_, j, action)) [[unlikely]]
                     detail::raise_action(space_, i, slots_[i].length + 1, j, action);
-                if (!masks_.empty() && masks_[i * action_count() + static_cast<std::size_t>(action)] == 0) [[unlikely]]
-                    detail::raise_forbidden(i, slots_[i].length + 1, action);
+                if constexpr (masked_environment<E>)
+                    if (masks_[i * action_count() + static_cast<std::size_t>(action)] == 0) [[unlikely]]
+                        detail::raise_forbidden(i, slots_[i].length + 1, action);
                 actions_[i * actions.cols() + j] = action;
             }
         }

@@ -145,7 +145,7 @@ private:
         typename targets_type::batch targets;
         buffer<observation_type> observations;
         buffer<scalar> actions;
-        std::vector<std::uint8_t> masks;
+        buffer<std::uint8_t> masks;
         buffer<scalar> old_log_probabilities, log_probabilities, log_probability_gradient;
         buffer<scalar> entropies, entropy_gradient, advantages;
         buffer<scalar> gradient;
@@ -307,11 +307,9 @@ private:
 
     [[nodiscard]] matrix_view<std::uint8_t const> masks_of(std::span<std::uint32_t const> rows,
                                                            part& to) const noexcept {
-        auto const all = from_.rollout.masks();
-        if (all.empty())
-            return {};
-        gather(rows, all.data(), all.cols(), to.masks.data());
-        return {to.masks.data(), rows.size(), all.cols()};
+        std::size_t const actions = from_.rollout.masks().cols();
+        gather(rows, from_.rollout.masks().data(), actions, to.masks.data());
+        return {to.masks.data(), rows.size(), actions};
     }
 
     struct minibatch_sums {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -113,7 +114,7 @@ void check_step_shapes(matrix_view<float const> const& actions, basic_step_resul
         environment, step, action);
 }
 
-/// The first number of an environment that was not finite, or that no action was allowed. Tasks write it down, and the
+/// The first number of an environment that was not finite, or a mask that allowed no action. Tasks write it down, and the
 /// thread that asked for the step raises it, so that the error is the same for any number of threads.
 class environment_fault {
 public:
@@ -140,31 +141,22 @@ public:
 
     /// Without an action that is allowed the episode cannot go on.
     void check_mask(std::span<std::uint8_t const> allowed, std::uint64_t step) noexcept {
-        if (std::ranges::count(allowed, 0) == static_cast<std::ptrdiff_t>(allowed.size())) [[unlikely]]
-            note(quantity::mask, static_cast<double>(allowed.size()), 0, step);
+        if (std::ranges::all_of(allowed, [](std::uint8_t may) { return may == 0; })) [[unlikely]]
+            note(quantity::mask, 0.0, allowed.size(), step);
     }
 
     [[noreturn]] void raise(std::size_t environment) const {
-        if (what_ == quantity::mask && step_ == 0)
-            fail(
-                "vector_environment: environment {}, reset: action_mask forbids all of the {} actions, but must allow "
-                "at least one",
-                environment, value_);
+        std::string const when = step_ == 0 ? "reset" : "step " + std::to_string(step_) + " of its episode";
         if (what_ == quantity::mask)
             fail(
-                "vector_environment: environment {}, step {} of its episode: action_mask forbids all of the {} actions, "
-                "but must allow at least one",
-                environment, step_, value_);
+                "vector_environment: environment {}, {}: action_mask forbids all of the {} actions, but must allow at "
+                "least one",
+                environment, when, element_);
         if (what_ == quantity::reward)
-            fail("vector_environment: environment {}, step {} of its episode: the reward is {}, but must be finite{}",
-                 environment, step_, value_, is_finite(value_) ? " as a float" : "");
-        if (step_ == 0)
-            fail("vector_environment: environment {}, reset: observation element {} is {}, but must be finite",
-                 environment, element_, value_);
-        fail(
-            "vector_environment: environment {}, step {} of its episode: observation element {} is {}, but must be "
-            "finite",
-            environment, step_, element_, value_);
+            fail("vector_environment: environment {}, {}: the reward is {}, but must be finite{}", environment, when,
+                 value_, is_finite(value_) ? " as a float" : "");
+        fail("vector_environment: environment {}, {}: observation element {} is {}, but must be finite", environment,
+             when, element_, value_);
     }
 
 private:
@@ -181,7 +173,7 @@ private:
 
     quantity what_ = quantity::none;
     double value_ = 0.0;
-    std::size_t element_ = 0;
+    std::size_t element_ = 0; // of an observation; of a mask, how many it has
     std::uint64_t step_ = 0;
 };
 
