@@ -11,6 +11,7 @@
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/normalized.hpp>
 #include <gmac/nn/image_trunk.hpp>
+#include <gmac/nn/initialization.hpp>
 #include <gmac/nn/mlp.hpp>
 
 #include <concepts>
@@ -23,6 +24,13 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+// Compiled once, in kernels.cpp.
+namespace gmac {
+extern template struct backends::maps<float>;
+extern template struct backends::simd<float>;
+extern template void nn::initialize_orthogonal<float>(matrix_view<float>, float, random_stream&);
+} // namespace gmac
 
 namespace gmac::examples::train {
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "fitting_actor.hpp"
 #include "method_parts.hpp"
 #include "trainer.hpp"
 
-#include <gmac/actors/categorical.hpp>
-#include <gmac/actors/diagonal_gaussian.hpp>
 #include <gmac/agents.hpp>
 #include <gmac/deploy/policy.hpp>
 #include <gmac/heads/scalar.hpp>
@@ -17,7 +16,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace gmac::examples::train {
@@ -70,7 +68,7 @@ public:
         : settings_(settings),
           threads_(tasks.concurrency()),
           agent_(worlds, std::move(trunk)..., settings.agent,
-                 {.actor = make_actor(settings),
+                 {.actor = fitting_actor(settings, worlds.action_space()),
                   .head = make_head<typename Agent::head_type>(settings),
                   .loss = make_loss<typename Agent::loss_type>(settings),
                   .seed = settings.seed,
@@ -119,19 +117,6 @@ public:
     }
 
 private:
-    using actor_type = typename Agent::actor_type;
-
-    [[nodiscard]] static actor_type make_actor(settings const& settings) {
-        actor_type actor;
-        if constexpr (std::same_as<actor_type, actors::diagonal_gaussian>) {
-            actor.deviations = settings.state_dependent_deviation ? actors::deviation_model::state_dependent
-                                                                  : actors::deviation_model::state_independent;
-            actor.floor = settings.deviation_floor;
-            actor.initial_deviation = settings.initial_deviation;
-        }
-        return actor;
-    }
-
     settings settings_;
     std::size_t threads_;
     Agent agent_;
@@ -139,14 +124,5 @@ private:
     std::optional<gmac::policy<Agent>> sampler_; // for batches of up to sampled_
     std::size_t sampled_ = 0;
 };
-
-/// The agent whose actor fits the environments' actions.
-template <class DiscreteAgent, class ContinuousAgent>
-[[nodiscard]] std::unique_ptr<trainer> make_trainer_of(settings const& settings, environment_batch& worlds,
-                                                       executor& tasks) {
-    if (std::holds_alternative<discrete>(worlds.action_space()))
-        return std::make_unique<trainer_of<DiscreteAgent>>(settings, worlds, tasks);
-    return std::make_unique<trainer_of<ContinuousAgent>>(settings, worlds, tasks);
-}
 
 } // namespace gmac::examples::train

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fitting_actor.hpp"
+
+namespace gmac::examples::train {
+
+fitting_actor::fitting_actor(settings const& settings, action_space const& space) {
+    if (std::holds_alternative<box>(space))
+        inner_ = actors::diagonal_gaussian{.deviations = settings.state_dependent_deviation
+                                                             ? actors::deviation_model::state_dependent
+                                                             : actors::deviation_model::state_independent,
+                                           .initial_deviation = settings.initial_deviation,
+                                           .floor = settings.deviation_floor};
+}
+
+std::size_t fitting_actor::output_size(action_space const& space) const {
+    return std::visit([&](auto const& actor) { return actor.output_size(space); }, inner_);
+}
+std::size_t fitting_actor::free_parameter_count(action_space const& space) const {
+    return std::visit([&](auto const& actor) { return actor.free_parameter_count(space); }, inner_);
+}
+void fitting_actor::initialize(std::span<float> free) const {
+    std::visit([&](auto const& actor) { actor.initialize(free); }, inner_);
+}
+void fitting_actor::sample(matrix_view<float const> outputs, std::span<float const> free,
+                           std::span<random_stream> streams, matrix_view<float> actions) const {
+    std::visit([&](auto const& actor) { actor.sample(outputs, free, streams, actions); }, inner_);
+}
+void fitting_actor::mode(matrix_view<float const> outputs, std::span<float const> free,
+                         matrix_view<float> actions) const {
+    std::visit([&](auto const& actor) { actor.mode(outputs, free, actions); }, inner_);
+}
+void fitting_actor::log_probability_and_entropy(matrix_view<float const> outputs, std::span<float const> free,
+                                                matrix_view<float const> actions, vector_view<float> log_probabilities,
+                                                vector_view<float> entropies) const {
+    std::visit(
+        [&](auto const& actor) {
+            actor.log_probability_and_entropy(outputs, free, actions, log_probabilities, entropies);
+        },
+        inner_);
+}
+void fitting_actor::gradient(matrix_view<float const> outputs, std::span<float const> free,
+                             matrix_view<float const> actions, vector_view<float const> log_probability_gradient,
+                             vector_view<float const> entropy_gradient, matrix_view<float> output_gradient,
+                             std::span<float> free_gradient) const {
+    std::visit(
+        [&](auto const& actor) {
+            actor.gradient(outputs, free, actions, log_probability_gradient, entropy_gradient, output_gradient,
+                           free_gradient);
+        },
+        inner_);
+}
+
+} // namespace gmac::examples::train
