@@ -321,6 +321,34 @@ TEST_CASE("Samples of an implicit quantile head replace the particle of their ow
     }
 }
 
+TEST_CASE("A time-out is continued by the whole distribution, and not by a point at its mean") {
+    // Two steps, cut by a time limit; the distribution at the final observation has mean 2 and deviation √5.
+    std::vector<double> const rewards{1.0, 3.0};
+    std::vector<bool> const cut{false, true}, at_end{false, true}, never{false, false};
+    constexpr std::size_t m = 4;
+    std::vector<double> const values{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* after the time-out */ -1, 1, 3, 5};
+    constexpr double discount = 0.5;
+    auto const targets_of = [&](std::vector<double> const& of, auto const& terminated, auto const& truncated) {
+        std::vector<std::uint8_t> const ends(terminated.begin(), terminated.end()),
+            cuts(truncated.begin(), truncated.end());
+        targets::rollout_view<double> const rollout{{of.data(), 2, 1}, {ends.data(), 2, 1}, {cuts.data(), 2, 1}};
+        std::vector<double> particles(2 * m);
+        auto streams = streams_for(1);
+        sr_lambda{.discount = discount,
+                  .lambda = 1.0,
+                  .particles =
+                      m}(rollout,
+                         targets::sample_source<double>{{values.data(), values.size() / m - (truncated[1] ? 0 : 1), m}},
+                         streams, targets::dirac_particles<double>{{particles.data(), 2, m}});
+        return particles;
+    };
+    CHECK(targets_of(rewards, never, cut) == std::vector<double>{2.25, 2.75, 3.25, 3.75, 2.5, 3.5, 4.5, 5.5});
+    // As trainers of robots do it: the mean of what would follow is added to the last reward, and the episode ends there.
+    // The targets have the same means, and no spread.
+    std::vector<double> const with_value{1.0, 3.0 + discount * 2.0};
+    CHECK(targets_of(with_value, at_end, never) == std::vector<double>{3, 3, 3, 3, 4, 4, 4, 4});
+}
+
 TEST_CASE("A reward that is not finite comes out in its own targets and in those that are built on them") {
     for (double const bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
         random_rollout<double> known(6, 1, 3, 0, 10);
