@@ -64,7 +64,7 @@ TEST_CASE("numbers and names that could be read in two ways are refused") {
     refused("--statistic cvar", "--statistic is \"cvar\", but cvar is given as NAME:PARAMETER");
     refused("--statistic mean:1", "--statistic is \"mean:1\", but mean is given without a parameter");
     refused("--statistic cvar:0", "the probability of cvar is 0, but must be in (0, 1]");
-    refused("--statistic cvar:", "--statistic is empty");
+    refused("--statistic cvar:", "the parameter of --statistic is \"\", but must be a decimal number");
     refused("--statistic wang:-4", "the parameter of wang is -4, but must be in [-3, 3]");
     refused("--statistic cvar:0.1 --algorithm ppo",
             "--statistic is cvar:0.1, but must be mean with ppo, which learns no distribution");

@@ -230,7 +230,7 @@ statistic statistic_of(settings const& settings) {
         require((colon == std::string::npos) == takes_none, "--statistic is \"{}\", but {} is given {}",
                 settings.statistic, name, takes_none ? "without a parameter" : "as NAME:PARAMETER");
         if (!takes_none)
-            read_value("statistic", settings.statistic.substr(colon + 1), found.parameter);
+            read_value("the parameter of --statistic", settings.statistic.substr(colon + 1), found.parameter);
         gmac::validate(found);
         require(takes_none || settings.algorithm != "ppo",
                 "--statistic is {}, but must be mean with ppo, which learns no distribution", settings.statistic);
