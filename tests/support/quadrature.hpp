@@ -74,4 +74,21 @@ template <class F>
     return sum;
 }
 
+/// The same in long double, by five points on each of `pieces` equal parts of [from, from + length].
+template <class F>
+[[nodiscard]] long double integrate_long(F&& f, long double from, long double length, int pieces) {
+    constexpr std::array<long double, 5> points{-0.906179845938663992797626878299L, -0.538469310105683091036314420700L,
+                                                0.0L, 0.538469310105683091036314420700L,
+                                                0.906179845938663992797626878299L};
+    constexpr std::array<long double, 5> weights{0.236926885056189087514264040720L, 0.478628670499366468041291514836L,
+                                                 0.568888888888888888888888888889L, 0.478628670499366468041291514836L,
+                                                 0.236926885056189087514264040720L};
+    long double const half = length / static_cast<long double>(2 * pieces);
+    long double sum = 0.0L;
+    for (int i = 0; i < pieces; ++i)
+        for (std::size_t k = 0; k < points.size(); ++k)
+            sum += half * weights[k] * f(from + half * (static_cast<long double>(2 * i + 1) + points[k]));
+    return sum;
+}
+
 } // namespace gmac::testing

@@ -43,6 +43,14 @@ namespace kernels {
 template <class T>
 inline constexpr double weight_tolerance = std::same_as<T, float> ? 3.5e-4 : 1e-6;
 
+/// What is computed by many roundings that add up is computed in double for float.
+template <std::floating_point T>
+using wide = std::conditional_t<std::same_as<T, float>, double, T>;
+template <std::floating_point T>
+[[nodiscard]] constexpr normal_component<wide<T>> widened(normal_component<T> const& c) noexcept {
+    return {static_cast<wide<T>>(c.weight), static_cast<wide<T>>(c.mean), static_cast<wide<T>>(c.deviation)};
+}
+
 } // namespace kernels
 
 } // namespace gmac::inline GMAC_ABI

@@ -5,6 +5,7 @@
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/distributions/component.hpp>
+#include <gmac/distributions/detail/mixture_expectile.hpp>
 #include <gmac/distributions/energy.hpp>
 
 #include <algorithm>
@@ -97,6 +98,17 @@ public:
         return count == 0 ? T(0) : cumulative_[count - 1];
     }
 
+    /// P(a < X ≤ b), relatively accurate however small it is; 0 unless a < b.
+    [[nodiscard]] T probability(T a, T b) const noexcept {
+        if (std::isnan(a) || std::isnan(b))
+            return a + b;
+        T sum(0);
+        for (point const& c : points_)
+            if (c.location > a && c.location <= b)
+                sum += c.weight;
+        return (std::min)(sum, T(1));
+    }
+
     /// The least point x with P(X ≤ x) ≥ p; for p = 0 the least point that has a weight. Throws gmac::error if p is not in
     /// [0, 1].
     [[nodiscard]] T quantile(T p) const {
@@ -117,6 +129,28 @@ public:
             half += c.weight / alpha * (threshold / 2 - c.location / 2);
         }
         return 2 * (threshold / 2 - half);
+    }
+
+    /// The mean of the highest fraction α of the distribution: the cvar of −X with its sign changed. The mean for α = 1, the
+    /// greatest point for α → 0. Throws gmac::error if α is not in (0, 1].
+    [[nodiscard]] T upper_cvar(T alpha) const {
+        require(alpha > T(0) && alpha <= T(1), "dirac_mixture: upper_cvar of {}, but it must be in (0, 1]", alpha);
+        return -mirrored().cvar(alpha);
+    }
+
+    /// The expectile, the root e of τ E max(X − e, 0) = (1 − τ) E max(e − X, 0) (Newey and Powell 1987): the least of the
+    /// asymmetric squared loss. The mean for τ = ½. Throws gmac::error if τ is not in (0, 1).
+    [[nodiscard]] T expectile(T tau) const {
+        require(tau > T(0) && tau < T(1), "dirac_mixture: expectile of {}, but it must be in (0, 1)", tau);
+        return kernels::mixture_expectile(*this, tau);
+    }
+
+    /// The distribution of −X.
+    [[nodiscard]] dirac_mixture mirrored() const {
+        std::vector<point> points(points_.rbegin(), points_.rend());
+        for (point& c : points)
+            c.location = -c.location;
+        return dirac_mixture(std::move(points));
     }
 
     /// One random value.

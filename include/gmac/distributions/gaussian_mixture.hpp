@@ -5,6 +5,7 @@
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/distributions/component.hpp>
+#include <gmac/distributions/detail/mixture_expectile.hpp>
 #include <gmac/distributions/detail/mixture_quantile.hpp>
 #include <gmac/distributions/energy.hpp>
 
@@ -98,6 +99,11 @@ public:
     /// P(X ≤ x)
     [[nodiscard]] T cdf(T x) const noexcept { return kernels::mixture_cdf<T>(components_, x); }
 
+    /// P(a < X ≤ b), relatively accurate however small it is; 0 unless a < b.
+    [[nodiscard]] T probability(T a, T b) const noexcept {
+        return kernels::mixture_probability<T>(components_, {a}, {b});
+    }
+
     /// The smallest x with P(X ≤ x) ≥ probability. Infinite for 0 and 1 where the distribution has no end there.
     /// Throws gmac::error unless the probability is in [0, 1].
     [[nodiscard]] T quantile(T probability) const {
@@ -119,6 +125,30 @@ public:
         for (auto const& c : components_)
             half += kernels::half_shortfall(c, end, probability);
         return 2 * (end / 2 - half);
+    }
+
+    /// The mean of the best (highest) outcomes, whose probability is `probability`: the cvar of −X with its sign changed. At 1
+    /// it is the mean. Throws gmac::error unless the probability is in (0, 1].
+    [[nodiscard]] T upper_cvar(T probability) const {
+        require(probability > T(0) && probability <= T(1),
+                "gaussian_mixture: the probability of an upper_cvar is {}, but must be in (0, 1]", probability);
+        return -mirrored().cvar(probability);
+    }
+
+    /// The expectile, the root e of τ E max(X − e, 0) = (1 − τ) E max(e − X, 0) (Newey and Powell 1987): the least of the
+    /// asymmetric squared loss. At ½ it is the mean. Throws gmac::error unless τ is in (0, 1).
+    [[nodiscard]] T expectile(T tau) const {
+        require(tau > T(0) && tau < T(1), "gaussian_mixture: the expectile of {} is wanted, but it must be in (0, 1)",
+                tau);
+        return kernels::mixture_expectile(*this, tau);
+    }
+
+    /// The distribution of −X.
+    [[nodiscard]] gaussian_mixture mirrored() const {
+        gaussian_mixture result(*this);
+        for (auto& c : result.components_)
+            c.mean = -c.mean;
+        return result;
     }
 
     /// The index of a component, drawn with the weights; takes one uniform number.

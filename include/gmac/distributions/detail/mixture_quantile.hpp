@@ -91,6 +91,52 @@ template <std::floating_point T>
     return sum;
 }
 
+/// P(a < Z ≤ b) of the standard normal distribution, b − a = width > 0, relatively accurate however small it is.
+template <std::floating_point T>
+[[nodiscard]] inline T normal_probability(T a, T b, T width) noexcept {
+    if (a > T(0))
+        return normal_probability(-b, -a, width);
+    if (b > T(0)) {
+        constexpr T root_half = std::numbers::sqrt2_v<T> / 2;
+        return (std::erf(b * root_half) - std::erf(a * root_half)) / 2;
+    }
+    T const middle = a + width / 2;
+    if (width * (T(1) + std::abs(middle)) < T(0.05)) { // a difference would cancel: the integral of the Taylor series
+        T const s = width * width;
+        T const q = s * middle * middle;
+        T const sum = (q - s) / 24 + (q * q - 6 * q * s + 3 * s * s) / 1920 +
+                      (q * q * q - 15 * q * q * s + 45 * q * s * s - 15 * s * s * s) / 322560;
+        return normal_pdf(middle) * width * (T(1) + sum);
+    }
+    return normal_cdf(b) - normal_cdf(a);
+}
+
+/// A place that divides the line. What lies at the place itself is on its left if it is closed, on its right otherwise.
+template <std::floating_point T>
+struct boundary {
+    T location;
+    bool closed = true;
+};
+/// The probability of what lies between two boundaries, relatively accurate however small it is.
+template <std::floating_point T>
+[[nodiscard]] T mixture_probability(component_span<T> components, boundary<T> low, boundary<T> high) noexcept {
+    if (std::isnan(low.location) || std::isnan(high.location))
+        return low.location + high.location;
+    T sum = 0;
+    for (auto const& c : components) {
+        if (c.deviation == T(0)) {
+            bool const above = low.closed ? c.mean > low.location : c.mean >= low.location;
+            bool const below = high.closed ? c.mean <= high.location : c.mean < high.location;
+            sum += above && below ? c.weight : T(0);
+        } else if (low.location < high.location) {
+            T const width = (high.location / 2 - low.location / 2) / c.deviation * 2;
+            sum +=
+                c.weight * normal_probability(standard_score(c, low.location), standard_score(c, high.location), width);
+        }
+    }
+    return (std::min)(sum, T(1));
+}
+
 /// What a component adds to ½ E(x − X | the lowest p of the mixture) for the quantile x of p. Divided by p before it is
 /// multiplied, so that nothing leaves the range.
 template <std::floating_point T>
