@@ -3,6 +3,7 @@
 
 #include <gmac/distributions/energy.hpp>
 #include <gmac/distributions/gaussian_mixture.hpp>
+#include <gmac/distributions/modes.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -127,5 +128,53 @@ TEST_CASE("laws of the quantile function", "[mixture]") {
         RC_ASSERT(u.quantile(low) <= u.quantile(high) + 1e-12);
         RC_ASSERT(u.cvar(low) <= u.cvar(high) + 1e-11);
         RC_ASSERT(u.cvar(high) <= u.quantile(high) + 1e-11);
+    });
+}
+
+TEST_CASE("laws of modes, intervals and expectiles", "[mixture]") {
+    law("there are no more modes than components, and what gathers around them is all", [] {
+        auto const u = *mixtures();
+        auto const modes = gmac::modes(u);
+        RC_ASSERT(!modes.empty());
+        RC_ASSERT(modes.size() <= u.size());
+        double sum = 0.0;
+        for (std::size_t i = 0; i < modes.size(); ++i) {
+            RC_ASSERT(modes[i].mass > 0.0);
+            RC_ASSERT(modes[i].density == u.pdf(modes[i].location));
+            RC_ASSERT(i == 0 || modes[i - 1].location < modes[i].location);
+            sum += modes[i].mass;
+        }
+        RC_ASSERT(std::abs(sum - 1.0) <= 1e-14);
+    });
+    law("modes move with the distribution, and keep their masses", [] {
+        auto const u = *mixtures();
+        double const a = *rc::gen::element(-4.0, -1.0, 1e-5, 0.5, 1e4);
+        double const b = *number();
+        auto const before = gmac::modes(u);
+        auto after = gmac::modes(transformed(u, a, b));
+        if (a < 0.0)
+            std::reverse(after.begin(), after.end());
+        RC_ASSERT(after.size() == before.size());
+        for (std::size_t i = 0; i < before.size(); ++i) {
+            RC_ASSERT(std::abs((after[i].location - b) / a - before[i].location) <= 1e-6);
+            RC_ASSERT(std::abs(after[i].mass - before[i].mass) <= 1e-6);
+        }
+    });
+    law("an interval has what the distribution function gains in it", [] {
+        auto const u = *mixtures();
+        double const a = 10.0 * *number();
+        double const b = a + 5.0 * std::abs(*number());
+        RC_ASSERT(std::abs(u.probability(a, b) - (u.cdf(b) - u.cdf(a))) <= 1e-14);
+        double const whole = u.probability(a - 1.0, b);
+        RC_ASSERT(std::abs(u.probability(a - 1.0, a) + u.probability(a, b) - whole) <= 1e-14 * whole);
+    });
+    law("an expectile grows with its level, and mirrors", [] {
+        auto const u = *mixtures();
+        auto const levels = *rc::gen::pair(rc::gen::inRange(1, 1000), rc::gen::inRange(1, 1000));
+        double const low = std::min(levels.first, levels.second) / 1000.0;
+        double const high = std::max(levels.first, levels.second) / 1000.0;
+        RC_ASSERT(u.expectile(low) <= u.expectile(high) + 1e-12);
+        RC_ASSERT(std::abs(u.expectile(low) + u.mirrored().expectile(1.0 - low)) <= 1e-12);
+        RC_ASSERT(std::abs(u.expectile(0.5) - u.mean()) <= 1e-14);
     });
 }
