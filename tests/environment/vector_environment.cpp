@@ -5,6 +5,7 @@
 #include "support/memory_archive.hpp"
 
 #include "../../examples/environments/classic/cart_pole.hpp"
+#include "../../examples/environments/classic/windy_cliff.hpp"
 #include "worlds.hpp"
 
 #include <gmac/environment/clipped_rewards.hpp>
@@ -242,6 +243,7 @@ void check_resume(std::size_t steps) {
 TEST_CASE("a restored batch goes on bit for bit in the middle of its episodes") {
     check_resume<walk>(7);
     check_resume<classic::cart_pole>(11);
+    check_resume<classic::windy_cliff>(13);
 }
 
 TEST_CASE("a batch that cannot be stored says so, and starts anew after loading with its streams where they were") {
