@@ -6,6 +6,7 @@
 
 #include "classic/cart_pole.hpp"
 #include "classic/pendulum.hpp"
+#include "classic/windy_cliff.hpp"
 #if defined(GMAC_TRAIN_WITH_BULLET)
 #include "bullet/locomotion.hpp"
 #include "bullet/robots.hpp"
@@ -41,6 +42,8 @@ std::unique_ptr<environment_batch> make_environments(std::string const& name, st
         return std::make_unique<vector_environment<classic::cart_pole>>(count, seed, &tasks);
     if (name == "classic/pendulum")
         return std::make_unique<vector_environment<classic::pendulum>>(count, seed, &tasks);
+    if (name == "classic/windy_cliff")
+        return std::make_unique<vector_environment<classic::windy_cliff>>(count, seed, &tasks);
     return make_robots(name.substr(name.find('/') + 1), count, seed, tasks);
 }
 

@@ -24,12 +24,11 @@ namespace gmac::examples::train {
 
 namespace {
 
-constexpr std::array<std::string_view, 12> environments{"classic/cart_pole",   "classic/pendulum",
-                                                        "bullet/hopper",       "bullet/walker2d",
-                                                        "bullet/half_cheetah", "bullet/ant",
-                                                        "bullet/humanoid",     "minatar/asterix",
-                                                        "minatar/breakout",    "minatar/freeway",
-                                                        "minatar/seaquest",    "minatar/space_invaders"};
+constexpr std::array<std::string_view, 13>
+    environments{"classic/cart_pole",     "classic/pendulum",    "classic/windy_cliff", "bullet/hopper",
+                 "bullet/walker2d",       "bullet/half_cheetah", "bullet/ant",          "bullet/humanoid",
+                 "minatar/asterix",       "minatar/breakout",    "minatar/freeway",     "minatar/seaquest",
+                 "minatar/space_invaders"};
 constexpr std::array<std::string_view, 3> presets{"hopper-fast", "half_cheetah-fast", "walker2d-fast"};
 
 settings cart_pole(std::string const& algorithm) {
@@ -66,6 +65,24 @@ settings pendulum() {
     s.agent.shared_trunk = false;
     s.normalize_rewards = true;
     s.state_dependent_deviation = false;
+    return s;
+}
+
+/// With a lambda so small that a statistic of the value counts: at lambda = 1 the advantage is that of the mean return.
+settings windy_cliff() {
+    settings s;
+    s.frames = 300'000;
+    s.environments = 32;
+    s.agent.steps = 32;
+    s.agent.minibatch = 256;
+    s.agent.epochs = 4;
+    s.agent.learning_rate = 1e-3;
+    s.agent.schedule = rate_schedule::linear;
+    s.agent.lambda = 0.5;
+    s.agent.entropy_coefficient = 0.05;
+    s.agent.max_gradient_norm = 0.5;
+    s.agent.hidden = {64, 64};
+    s.agent.shared_trunk = false;
     return s;
 }
 
@@ -245,11 +262,12 @@ statistic statistic_of(settings const& settings) {
 settings default_settings(std::string const& environment, std::string const& algorithm) {
     if (!is_atari(environment))
         require_known("environment", environment, environments);
-    settings s = is_atari(environment)                ? atari()
-                 : is_minatar(environment)            ? minatar()
-                 : environment == "classic/cart_pole" ? cart_pole(algorithm)
-                 : environment == "classic/pendulum"  ? pendulum()
-                                                      : bullet();
+    settings s = is_atari(environment)                  ? atari()
+                 : is_minatar(environment)              ? minatar()
+                 : environment == "classic/cart_pole"   ? cart_pole(algorithm)
+                 : environment == "classic/pendulum"    ? pendulum()
+                 : environment == "classic/windy_cliff" ? windy_cliff()
+                                                        : bullet();
     s.environment = environment;
     s.algorithm = algorithm;
     return s;
