@@ -111,7 +111,7 @@ TEST_CASE("wrappers pass masks on") {
     gmac::random_stream random(7);
     normalized.reset(now.observation_view());
     for (int i = 0; i < 9; ++i) {
-        CHECK(right(normalized, now));
+        REQUIRE(right(normalized, now));
         choose(normalized, now, random);
         now.step(normalized);
     }

@@ -48,6 +48,26 @@ settings small_run(std::string const& game, std::string const& method) {
     return run;
 }
 
+/// Breakout, whose three actions are forbidden in turn.
+struct taking_turns : minatar::game<minatar::breakout> {
+    std::uint64_t steps = 0;
+
+    taking_turns() = default;
+    void action_mask(std::span<std::uint8_t> allowed) const { allowed[steps % 3] = 0; }
+    void reset(gmac::random_stream& random, std::span<std::uint8_t> observation) {
+        steps = 0;
+        game::reset(random, observation);
+    }
+    gmac::transition step(int chosen, gmac::random_stream& random, std::span<std::uint8_t> observation) {
+        ++steps;
+        return game::step(chosen, random, observation);
+    }
+    void persist(gmac::archive& state) {
+        state("steps", steps);
+        game::persist(state);
+    }
+};
+
 gmac::snapshot state_of(experiment& one) {
     return gmac::snapshot::of([&](gmac::archive& state) { one.persist(state); });
 }
@@ -147,6 +167,22 @@ TEST_CASE("MinAtar: games go on from a moment with chances of their own") {
         }
         CHECK(returns[i] == Approx(sum).margin(1e-12));
     }
+}
+
+TEST_CASE("MinAtar: where a game forbids actions, all that plays it plays by that") {
+    gmac::tbb_executor tasks(1);
+    settings const run = small_run("breakout", "ppo");
+    // A batch refuses what is forbidden.
+    image_experiment experiment(run, tasks, [](image_games_for, std::size_t count, std::uint64_t seed) {
+        return std::make_unique<gmac::vector_environment<taking_turns>>(count, seed);
+    });
+    experiment.train({.frames = run.frames});
+    CHECK(experiment.frames() == run.frames);
+    CHECK(experiment.evaluate(evaluation::final, 3, [] { return false; }).size() == 3);
+    CHECK_FALSE(experiment.value_panels().empty());
+    auto const moment = experiment.moment_before_end(4, 7);
+    CHECK(experiment.moment_after(moment.step, 7).state == moment.state);
+    CHECK(experiment.returns_from(moment, 20, 5).size() == 20);
 }
 
 TEST_CASE("MinAtar: what a run and its critics made of a state, beside what games brought from there") {
