@@ -285,6 +285,28 @@ TEST_CASE("value densities have a panel for each state, with its step and its re
     CHECK(folder.files() == 4);
 }
 
+TEST_CASE("the modes of a density have a tick, those of points and samples none") {
+    auto const shown = [](value_panel const& source, detail::interval range = {.low = -10.0, .high = 10.0}) {
+        std::vector<double> places;
+        for (auto const& one : detail::shown_modes(detail::density_panel(source), range))
+            places.push_back(one.location);
+        return places;
+    };
+    // Far from each other: the means, but for what is a point, weighs less than a hundredth or lies outside.
+    value_panel const panel{0, 0.0, {{0.5, -4.0, 0.1}, {0.295, 3.0, 0.1}, {0.005, 5.0, 0.1}, {0.2, 0.0, 0.0}}, {}};
+    REQUIRE(shown(panel).size() == 2);
+    CHECK(shown(panel)[0] == Approx(-4.0));
+    CHECK(shown(panel)[1] == Approx(3.0));
+    CHECK(shown(panel, {.low = 0.0, .high = 10.0}).size() == 1);
+    CHECK(shown({0, 0.0, {{0.5, -1.0, 2.0}, {0.5, 1.0, 2.0}}, {}}).size() == 1);
+    CHECK(shown({0, 0.0, {}, {1.0, 2.0, 9.0}}).empty());
+    // The weights of a network sum to one but for their rounding.
+    CHECK(shown({0, 0.0, {{0.5003, -1.0, 0.1}, {0.5, 1.0, 0.1}}, {}}).size() == 2);
+    std::string const ticks = detail::mode_ticks(detail::density_panel(panel), {.low = -10.0, .high = 10.0}, 4.0);
+    CHECK(count_of(ticks, "set arrow from first") == 2);
+    CHECK(contains(ticks, "from first 3, graph "));
+}
+
 TEST_CASE("a state has a row a method and a column a moment, over what games brought") {
     scratch_folder const folder;
     density_picture what{.title = "minatar/breakout, step 7",

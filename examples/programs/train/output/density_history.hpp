@@ -147,7 +147,8 @@ inline void plot_density_history(std::filesystem::path const& stem, density_pict
                 gnuplot::number(gnuplot::tick_step(highest_shown, 3.0)),
                 m + 1 == rows ? "set xlabel 'discounted return'" : "unset xlabel",
                 k == 0 ? "set ylabel 'density'" : "unset ylabel",
-                m == 0 && k == 0 ? "set key top right\n" : "unset key\n", detail::point_masses(panels[m][k].components),
+                m == 0 && k == 0 ? "set key top right\n" : "unset key\n",
+                detail::point_masses(panels[m][k].components) + detail::mode_ticks(panels[m][k], shown, highest_shown),
                 line);
         }
     picture.plot += "unset multiplot\n";

@@ -4,6 +4,8 @@
 #include "gnuplot.hpp"
 
 #include <gmac/core/error.hpp>
+#include <gmac/distributions/gaussian_mixture.hpp>
+#include <gmac/distributions/modes.hpp>
 
 #include <fmt/format.h>
 
@@ -201,6 +203,36 @@ struct density_panel {
     return commands;
 }
 
+/// The modes in an interval that a hundredth of the probability gathers around; without points, which are arrows. None of
+/// samples: it would be those of the smoothing.
+[[nodiscard]] inline std::vector<mode<double>> shown_modes(density_panel const& panel, interval const& shown) {
+    std::vector<mode<double>> result;
+    if (!panel.source->samples.empty())
+        return result;
+    double total = 0.0;
+    for (auto const& one : panel.components)
+        total += one.weight;
+    std::vector<normal_component<double>> parts;
+    for (auto const& [weight, mean, deviation] : panel.components)
+        parts.push_back({weight / total, mean, deviation});
+    for (auto const& one : modes(gaussian_mixture<double>(std::move(parts))))
+        if (one.mass >= 0.01 && std::isfinite(one.density) && one.location > shown.low && one.location < shown.high)
+            result.push_back(one);
+    return result;
+}
+/// Sets a small tick across the curve at each of them for the next plot, whose axis ends at `top`.
+[[nodiscard]] inline std::string mode_ticks(density_panel const& panel, interval const& shown, double top) {
+    std::string commands;
+    for (auto const& one : shown_modes(panel, shown)) {
+        double const height = (std::min)(one.density / top, 0.96);
+        commands += fmt::format(
+            "set arrow from first {0}, graph {1} to first {0}, graph {2} nohead front linewidth 2.5 linecolor rgb "
+            "'#222222'\n",
+            gnuplot::number(one.location), gnuplot::number(height - 0.04), gnuplot::number(height + 0.04));
+    }
+    return commands;
+}
+
 /// The commands that draw one panel inside the margins set before; its data are added to `data`.
 [[nodiscard]] inline std::string draw_panel(density_panel const& panel, interval const& shown, std::size_t index,
                                             std::string& data) {
@@ -230,7 +262,7 @@ struct density_panel {
     };
     line(panel.mean, gnuplot::colours[0], 2);
     line(source.return_to_go, gnuplot::colours[1], 1);
-    plot += point_masses(panel.components);
+    plot += point_masses(panel.components) + mode_ticks(panel, shown, top);
     plot += fmt::format(
         "plot $density{0} using 1:2 with filledcurves y1=0 fillstyle solid 0.25 noborder linecolor rgb "
         "'{1}' notitle, $density{0} using 1:2 with lines linewidth {2} linecolor rgb '{1}' notitle",
@@ -245,8 +277,8 @@ struct density_panel {
 
 } // namespace detail
 
-/// Draws the value densities of a few states of one episode, a panel each, to `stem`.png and `stem`.svg; the mean of
-/// the distribution and the return that the episode really brought are marked. Throws gmac::error, also if gnuplot is
+/// Draws the value densities of a few states of one episode, a panel each, to `stem`.png and `stem`.svg; the mean and the modes
+/// of the distribution and the return that the episode really brought are marked. Throws gmac::error, also if gnuplot is
 /// missing.
 inline void plot_value_densities(std::filesystem::path const& stem, value_densities const& what) {
     gmac::require(!what.panels.empty(), "value densities: there is no panel to draw");
@@ -267,8 +299,7 @@ inline void plot_value_densities(std::filesystem::path const& stem, value_densit
 
     bool const smoothed = std::ranges::any_of(what.panels, [](auto const& panel) { return !panel.samples.empty(); });
     std::string const legend = fmt::format(
-        "density per reward unit; dashed: mean of the distribution; solid: what this episode brought from the "
-        "state on{}",
+        "density per reward unit; dashed: its mean; ticks: its modes; solid: what this episode brought from the state on{}",
         smoothed ? "; short strokes: samples, smoothed" : "");
     picture.plot = fmt::format("{}set key off\nset multiplot\n", gnuplot::style);
     for (auto const& [text, place, size, colour] :

@@ -160,7 +160,7 @@ private:
         for (auto const& [weight, place, deviation] : panel.components)
             if (deviation == 0.0 && weight > 0.0)
                 line(place, 0.95 * weight, "head filled", "linewidth 3", gnuplot::colours[0]);
-        return text +
+        return text + mode_ticks(panel, shown_, top_) +
                fmt::format(
                    "plot $density{0} using 1:2 with filledcurves y1=0 fillstyle solid 0.25 noborder linecolor rgb '{1}', "
                    "$density{0} using 1:2 with lines linewidth 2 linecolor rgb '{1}'\nunset arrow\nunset label\n",
