@@ -197,7 +197,8 @@ private:
 
     // An image that is mostly zero, as the planes of a grid world are: only what is not zero is added, where it is used. Its
     // products are summed in the order in which all of them would be, so the results are the same; weights that are not
-    // finite take the other way, for 0 · ∞.
+    // finite take the other way, for 0 · ∞. Taken up to one in sixteen; with one in seventy, as in MinAtar's Seaquest, the whole
+    // trunk takes two thirds of its time forward and three quarters forward and backward.
     struct element {
         std::size_t row, column, channel;
     };
@@ -211,7 +212,7 @@ private:
             few_[count] = static_cast<std::uint32_t>(i);
             count += image[i] != T(0) ? 1u : 0u;
         }
-        return 8 * count <= few_.size() ? count : 0;
+        return 16 * count <= few_.size() ? count : 0;
     }
     /// Calls visit(value, output pixel, element of its window) for each use of the first `count` elements in few_.
     template <class Visit>
