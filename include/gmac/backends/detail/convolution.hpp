@@ -197,8 +197,8 @@ private:
 
     // An image that is mostly zero, as the planes of a grid world are: only what is not zero is added, where it is used. Its
     // products are summed in the order in which all of them would be, so the results are the same; weights that are not
-    // finite take the other way, for 0 · ∞. Taken up to one in sixteen; with one in seventy, as in MinAtar's Seaquest, the whole
-    // trunk takes two thirds of its time forward and three quarters forward and backward.
+    // finite take the other way, for 0 · ∞. Taken up to one in sixteen; with one in
+    // seventy, as in MinAtar's Seaquest, the whole trunk takes three quarters of its time, forward as well as both ways.
     struct element {
         std::size_t row, column, channel;
     };
