@@ -68,18 +68,20 @@ settings pendulum() {
     return s;
 }
 
-/// With a lambda so small that a statistic of the value counts: at lambda = 1 the advantage is that of the mean return.
+/// With a lambda so small that a statistic of the value counts (at lambda = 1 the advantage is that of the mean return), and
+/// an entropy bonus that keeps all heights tried until the distributions there are learned.
 settings windy_cliff() {
     settings s;
-    s.frames = 300'000;
-    s.environments = 32;
+    s.frames = 1'000'000;
+    s.environments = 64;
     s.agent.steps = 32;
     s.agent.minibatch = 256;
     s.agent.epochs = 4;
     s.agent.learning_rate = 1e-3;
     s.agent.schedule = rate_schedule::linear;
-    s.agent.lambda = 0.5;
-    s.agent.entropy_coefficient = 0.05;
+    s.agent.lambda = 0.2;
+    s.agent.replacement = targets::resampling::stratified;
+    s.agent.entropy_coefficient = 0.4;
     s.agent.max_gradient_norm = 0.5;
     s.agent.hidden = {64, 64};
     s.agent.shared_trunk = false;
