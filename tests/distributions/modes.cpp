@@ -330,6 +330,38 @@ TEMPLATE_TEST_CASE("points are modes of infinite density", "[modes]", float, dou
     }
 }
 
+TEMPLATE_TEST_CASE("modes of mixtures of any size", "[modes]", float, double) {
+    using T = TestType;
+    using limits = std::numeric_limits<T>;
+    T const most = (limits::max)();
+    T const root = std::sqrt(most);
+    std::vector<gmac::normal_component<T>> components;
+    for (T const mean : {T(0), T(-1), root, most, -most})
+        for (T const deviation : {T(0), limits::denorm_min(), T(1), root * 4, most})
+            components.push_back({T(0.25), mean, deviation});
+    std::size_t wrong = 0;
+    for (auto a : components)
+        for (auto b : components)
+            for (T const weight : {T(0.25), (limits::min)(), T(0)}) {
+                a.weight = weight;
+                b.weight = T(1) - weight;
+                auto const found = gmac::modes(gmac::gaussian_mixture<T>{a, b});
+                auto const has = [&](auto const& c) {
+                    return std::ranges::any_of(found, [&](auto const& one) { return one.location == c.mean; });
+                };
+                bool right = !found.empty() && found.size() <= 2 && std::abs(total_mass(found) - 1.0) < 1e-6;
+                // A point is a mode, and so is the only component.
+                right = right && (b.deviation > T(0) || has(b)) && (a.deviation > T(0) || weight == T(0) || has(a));
+                right = right && (weight > T(0) || (found.size() == 1 && has(b)));
+                // Two that are a tenth as wide as they are apart are two modes.
+                T const wider = std::max(a.deviation, b.deviation);
+                if (weight == T(0.25) && a.mean != b.mean && wider / 2 < std::abs(a.mean / 20 - b.mean / 20))
+                    right = right && found.size() == 2;
+                wrong += static_cast<std::size_t>(!right);
+            }
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("a component that is too narrow for its place is a point to the search", "[modes]") {
     // Its neighbours among the numbers are 1.5e-8 away.
     auto const found = gmac::modes(mixture{{0.5, 1e8, 1e-12}, {0.5, 1e8 + 1.0, 1.0}});
