@@ -17,8 +17,9 @@ namespace bullet = gmac::examples::bullet;
 /// A robot that takes random actions and remembers the bits of all that it returned.
 class walker {
 public:
-    walker(bullet::robot const& robot, std::uint64_t seed, bullet::link_layout layout = bullet::link_layout::separate)
-        : robot_(robot, layout),
+    walker(bullet::robot const& robot, std::uint64_t seed, bullet::link_layout layout = bullet::link_layout::separate,
+           bullet::random_pushes pushes = {})
+        : robot_(robot, layout, pushes),
           random_(seed),
           observation_(robot_.observation_size()),
           action_(robot_.action_size()) {}

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <numbers>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gmac::examples::bullet {
 namespace {
@@ -67,12 +69,36 @@ double potential_at(bullet::posture const& place) {
     return -std::sqrt(std::fma(dx, dx, dy * dy)) / locomotion::step_seconds;
 }
 
+/// Stores rows of numbers, whose count is not known before; returns those that are stored.
+std::vector<double> visit_rows(gmac::archive& state, std::string const& name, std::vector<double> const& own,
+                               std::size_t columns, std::string_view robot) {
+    std::vector<std::byte> bytes(own.size() * sizeof(double));
+    if (!bytes.empty())
+        std::memcpy(bytes.data(), own.data(), bytes.size());
+    state(name, bytes);
+    gmac::require(bytes.size() % (columns * sizeof(double)) == 0,
+                  "{}: the stored {} have {} bytes, which is no multiple of {}", robot, name, bytes.size(),
+                  columns * sizeof(double));
+    std::vector<double> values(bytes.size() / sizeof(double));
+    if (!values.empty())
+        std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+}
+
 } // namespace
 
-locomotion::locomotion(robot const& table, link_layout layout) : table_(&table), world_(table, layout) {
+locomotion::locomotion(robot const& table, link_layout layout, random_pushes pushes)
+    : table_(&table), pushes_(pushes), world_(table, layout) {
+    gmac::require(pushes.impulse >= 0.0 && std::isfinite(pushes.impulse),
+                  "{}: the impulse of its pushes is {} N s, but must be finite and not negative", table.name,
+                  pushes.impulse);
+    gmac::require(pushes.probability >= 0.0 && pushes.probability <= 1.0,
+                  "{}: the probability of a push is {}, but must be in [0, 1]", table.name, pushes.probability);
     std::size_t const joints = table.action_size();
     initial_angles_.assign(joints, 0.0);
     actions_.reserve(time_limit * joints);
+    if (pushes.impulse > 0.0)
+        impulses_.reserve(2 * time_limit);
     torques_.assign(joints, 0.0);
     wide_action_.assign(joints, 0.0);
     places_.assign(table.parts.size(), {});
@@ -99,6 +125,8 @@ void locomotion::begin(std::span<double const> angles) {
     world_.reset(angles);
     initial_angles_.assign(angles.begin(), angles.end());
     actions_.clear();
+    impulses_.clear();
+    push_ = {};
     contacts_.assign(contacts_.size(), 0.0f);
     terms_ = {};
     steps_ = 0;
@@ -106,16 +134,31 @@ void locomotion::begin(std::span<double const> angles) {
     potential_ = potential_at(posture_);
 }
 
-gmac::transition locomotion::step(std::span<float const> action, gmac::random_stream&, std::span<float> observation) {
+vector3 locomotion::draw_push(gmac::random_stream& random) const {
+    if (pushes_.impulse == 0.0 || random.uniform<double>() >= pushes_.probability)
+        return {};
+    double const turns = random.uniform<double>();
+    if (!table_->free_base)
+        return {turns < 0.5 ? pushes_.impulse : -pushes_.impulse, 0.0, 0.0};
+    double const angle = 2.0 * std::numbers::pi * turns;
+    return {pushes_.impulse * std::cos(angle), pushes_.impulse * std::sin(angle), 0.0};
+}
+
+gmac::transition locomotion::step(std::span<float const> action, gmac::random_stream& random,
+                                  std::span<float> observation) {
     gmac::require(action.size() == action_size(),
                   "{}: an action of {} numbers was given, but it has {} actuated joints", table_->name, action.size(),
                   action_size());
     for (std::size_t i = 0; i < action.size(); ++i)
         wide_action_[i] = static_cast<double>(action[i]);
-    return step(std::span<double const>(wide_action_), observation);
+    return step(wide_action_, draw_push(random), observation);
 }
 
 gmac::transition locomotion::step(std::span<double const> action, std::span<float> observation) {
+    return step(action, {}, observation);
+}
+
+gmac::transition locomotion::step(std::span<double const> action, vector3 const& push, std::span<float> observation) {
     gmac::require(action.size() == action_size(),
                   "{}: an action of {} numbers was given, but it has {} actuated joints", table_->name, action.size(),
                   action_size());
@@ -123,6 +166,7 @@ gmac::transition locomotion::step(std::span<double const> action, std::span<floa
     for (std::size_t i = 0; i < action.size(); ++i)
         gmac::require(std::isfinite(action[i]), "{}: action {} is {} in step {}, but must be finite", table_->name, i,
                       action[i], steps_ + 1);
+    push_ = push;
     terms_ = advance(action, observation);
     return {.reward = terms_.sum(),
             .terminated = table_->alive.fatal && terms_.alive < 0.0,
@@ -133,9 +177,12 @@ gmac::transition locomotion::step(std::span<double const> action, std::span<floa
 reward_terms locomotion::advance(std::span<double const> action, std::span<float> observation) {
     robot const& r = *table_;
     actions_.insert(actions_.end(), action.begin(), action.end());
+    if (pushes_.impulse > 0.0)
+        impulses_.insert(impulses_.end(), {push_.x, push_.y});
     for (std::size_t i = 0; i < action.size(); ++i)
         torques_[i] = r.power * r.motors[i].coefficient * clip(action[i], 1.0);
-    world_.advance(torques_, substeps, step_seconds / substeps);
+    vector3 const force{push_.x / step_seconds, push_.y / step_seconds, 0.0};
+    world_.advance(torques_, substeps, step_seconds / substeps, force);
     ++steps_;
     sense();
     write_observation(observation);
@@ -237,25 +284,21 @@ void locomotion::persist(gmac::archive& state) {
                   table_->name);
 
     state("initial_angles", std::span<double>(initial_angles_));
-    std::vector<std::byte> bytes(actions_.size() * sizeof(double));
-    if (!bytes.empty())
-        std::memcpy(bytes.data(), actions_.data(), bytes.size());
-    state("actions", bytes);
+    std::vector<double> const actions = visit_rows(state, "actions", actions_, action_size(), table_->name);
+    std::vector<double> const pushes =
+        pushes_.impulse > 0.0 ? visit_rows(state, "pushes", impulses_, 2, table_->name) : std::vector<double>();
     if (!state.loading())
         return;
-    std::size_t const step_bytes = action_size() * sizeof(double);
-    gmac::require(bytes.size() % step_bytes == 0, "{}: the stored actions have {} bytes, which is no multiple of {}",
-                  table_->name, bytes.size(), step_bytes);
-    std::vector<double> const actions = [&] {
-        std::vector<double> values(bytes.size() / sizeof(double));
-        if (!values.empty())
-            std::memcpy(values.data(), bytes.data(), bytes.size());
-        return values;
-    }();
+    std::size_t const steps = actions.size() / action_size();
+    gmac::require(pushes_.impulse == 0.0 || pushes.size() == 2 * steps,
+                  "{}: there are {} stored actions, but {} stored pushes", table_->name, steps, pushes.size() / 2);
+    for (double const push : pushes)
+        gmac::require(std::isfinite(push), "{}: a stored push is {}, but must be finite", table_->name, push);
     std::vector<float> observation(observation_size());
     begin(std::vector<double>(initial_angles_));
-    for (std::size_t at = 0; at < actions.size(); at += action_size())
-        step(std::span(actions).subspan(at, action_size()), observation);
+    for (std::size_t i = 0; i < steps; ++i)
+        step(std::span(actions).subspan(i * action_size(), action_size()),
+             pushes.empty() ? vector3() : vector3{pushes[2 * i], pushes[2 * i + 1], 0.0}, observation);
 }
 
 } // namespace gmac::examples::bullet

@@ -34,6 +34,13 @@ struct posture {
     vector3 velocity{};                        ///< m/s, of the torso
 };
 
+/// Pushes of the torso at random, horizontally: of a robot with a free base in any direction, of one that moves in a plane
+/// ahead or back. PyBullet's robots are not pushed.
+struct random_pushes {
+    double impulse = 0.0;      ///< N s, spread over one step; 0: none
+    double probability = 0.01; ///< of a step
+};
+
 /// Walk towards a point a kilometre ahead: PyBullet's `…BulletEnv-v0` of a robot. Models gmac::environment.
 ///
 /// The robot's table must outlive it. Everything behaves as from the second episode of a PyBullet process on: in the
@@ -45,8 +52,9 @@ public:
     static constexpr int substeps = 4;
     static constexpr double step_seconds = 0.0165;
 
-    explicit locomotion(robot const& table, link_layout layout = link_layout::separate);
-    explicit locomotion(robot const&&, link_layout = link_layout::separate) = delete;
+    /// Throws gmac::error if the impulse is negative or not finite, or the probability not in [0, 1].
+    explicit locomotion(robot const& table, link_layout layout = link_layout::separate, random_pushes pushes = {});
+    explicit locomotion(robot const&&, link_layout = link_layout::separate, random_pushes = {}) = delete;
 
     [[nodiscard]] robot const& table() const noexcept { return *table_; }
     [[nodiscard]] std::size_t action_size() const noexcept { return table_->action_size(); }
@@ -58,11 +66,11 @@ public:
     /// Starts an episode from these angles [action_size()], in rad.
     void reset(std::span<double const> angles, std::span<float> observation);
 
-    /// One control step of 0.0165 s with an action [action_size()] in the action space. `terminated` is a fall,
-    /// `truncated` the time limit.
+    /// One control step of 0.0165 s with an action [action_size()] in the action space, and perhaps a push. `terminated`
+    /// is a fall, `truncated` the time limit.
     gmac::transition step(std::span<float const> action, gmac::random_stream& random, std::span<float> observation);
     /// The same for actions of any size and in double precision, as PyBullet takes them: the torque is limited, the
-    /// cost of electricity is not. It may be called past the end of an episode.
+    /// cost of electricity is not. It may be called past the end of an episode. Nothing pushes.
     gmac::transition step(std::span<double const> action, std::span<float> observation);
 
     /// Of the last step; zeros after a reset.
@@ -71,15 +79,19 @@ public:
     [[nodiscard]] double potential() const noexcept { return potential_; }
     [[nodiscard]] bullet::posture const& posture() const noexcept { return posture_; }
     [[nodiscard]] bullet::world const& world() const noexcept { return world_; }
+    /// Of the last step, in N s; zero without a push.
+    [[nodiscard]] vector3 const& push() const noexcept { return push_; }
     /// Since the reset.
     [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
 
-    /// Stores how the episode began and the actions since. A restored world repeats them, and so has the contacts,
+    /// Stores how the episode began, and the actions and pushes since. A restored world repeats them, and so has the contacts,
     /// impulses and caches of the one that was never stopped, bit for bit; it takes as long as the steps took.
     void persist(gmac::archive& state);
 
 private:
     void begin(std::span<double const> angles);
+    [[nodiscard]] vector3 draw_push(gmac::random_stream& random) const;
+    gmac::transition step(std::span<double const> action, vector3 const& push, std::span<float> observation);
     reward_terms advance(std::span<double const> action, std::span<float> observation);
     void sense();
     void write_observation(std::span<float> observation) const;
@@ -87,9 +99,11 @@ private:
     void check_observation(std::span<float const> observation) const;
 
     robot const* table_;
+    random_pushes pushes_;
     bullet::world world_;
     std::vector<double> initial_angles_; ///< [action_size()]
     std::vector<double> actions_;        ///< [steps, action_size()] since the reset
+    std::vector<double> impulses_;       ///< [steps, 2] since the reset, x and y, if there are pushes
     std::vector<double> torques_;        ///< [action_size()]
     std::vector<double> wide_action_;    ///< [action_size()] one given in single precision
     std::vector<vector3> places_;        ///< [parts]
@@ -97,6 +111,7 @@ private:
     std::vector<float> contacts_; ///< [feet] 0 or 1, from the end of the step before the observed one
     bullet::posture posture_;
     reward_terms terms_;
+    vector3 push_;
     double potential_ = 0.0;
     std::size_t steps_ = 0;
 };

@@ -54,6 +54,7 @@ struct world::parts {
         : table(&robot_table), bones(robot_table, layout), touch(robot_table, bones) {}
 
     void substep(btScalar seconds);
+    void push(btVector3 const& force);
     void refresh();
 
     robot const* table;
@@ -131,7 +132,19 @@ void world::reset(std::span<double const> angles) {
     p.touch.clear();
 }
 
-void world::advance(std::span<double const> torques, int substeps, double seconds) {
+void world::parts::push(btVector3 const& force) {
+    placed_link const& torso = bones.place(table->torso);
+    btMultiBody& body = bones.body();
+    if (torso.link < 0) {
+        body.addBaseForce(force);
+        return;
+    }
+    btMatrix3x3 const& axes = body.getLink(torso.link).m_cachedWorldTransform.getBasis();
+    body.addLinkForce(torso.link, force);
+    body.addLinkTorque(torso.link, (axes * torso.offset).cross(force));
+}
+
+void world::advance(std::span<double const> torques, int substeps, double seconds, vector3 const& force) {
     parts& p = *parts_;
     btMultiBody& body = p.bones.body();
     for (std::size_t i = 0; i < torques.size(); ++i)
@@ -140,6 +153,8 @@ void world::advance(std::span<double const> torques, int substeps, double second
     body.addBaseForce(down * body.getBaseMass());
     for (int i = 0; i < body.getNumLinks(); ++i)
         body.addLinkForce(i, down * body.getLinkMass(i));
+    if (force.x != 0.0 || force.y != 0.0 || force.z != 0.0)
+        p.push(to_bullet(force));
     for (int i = 0; i < substeps; ++i)
         p.substep(seconds);
     body.clearForcesAndTorques();

@@ -29,8 +29,9 @@ public:
     /// Puts the robot at its initial place, at rest, with these angles of the motors' joints [motors], and forgets
     /// every contact.
     void reset(std::span<double const> angles);
-    /// Holds the torques [motors] (N m) over `substeps` steps of `seconds` each.
-    void advance(std::span<double const> torques, int substeps, double seconds);
+    /// Holds the torques [motors] (N m) over `substeps` steps of `seconds` each, and a force (N, in the world's axes) at the
+    /// centre of mass of the torso.
+    void advance(std::span<double const> torques, int substeps, double seconds, vector3 const& force = {});
 
     /// The position and speed of the joint of a row of the table: rad and rad/s, of a slide m and m/s.
     [[nodiscard]] double angle(int link) const;
