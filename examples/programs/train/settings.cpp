@@ -72,7 +72,7 @@ settings pendulum() {
 /// an entropy bonus that keeps all heights tried until the distributions there are learned.
 settings windy_cliff() {
     settings s;
-    s.frames = 2'000'000;
+    s.frames = 1'000'000;
     s.environments = 64;
     s.agent.steps = 32;
     s.agent.minibatch = 256;
@@ -81,7 +81,7 @@ settings windy_cliff() {
     s.agent.schedule = rate_schedule::linear;
     s.agent.lambda = 0.2;
     s.agent.replacement = targets::resampling::stratified;
-    s.agent.entropy_coefficient = 0.5;
+    s.agent.entropy_coefficient = 0.4;
     s.agent.max_gradient_norm = 0.5;
     s.agent.hidden = {64, 64};
     s.agent.shared_trunk = false;
