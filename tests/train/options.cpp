@@ -111,6 +111,7 @@ TEST_CASE("options of games do not go with another environment") {
     for (std::string const option : {"--sticky 0.25", "--full-action-set true", "--trunk conv:16x3x1"})
         refuses(option, "Atari and MinAtar games", "classic/cart_pole");
     refuses("--ramping true", "MinAtar games", "ale/breakout");
+    refuses("--pushes 1", "Robots", "classic/cart_pole");
     refused("--sticky nan --preprocessing nonsense",
             "is an option of Atari and MinAtar games and does not go with classic/cart_pole");
 }

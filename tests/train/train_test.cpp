@@ -246,6 +246,41 @@ TEST_CASE("the atoms of a value distribution are options, which a stored run kee
     CHECK(flat.says("--histogram-deviation is 0, but must be positive and finite"));
 }
 
+TEST_CASE("environments with a size or pushes are told apart, and resumed as they are") {
+    auto const refuses = [](std::string const& what, std::string const& sentence) {
+        auto const done = train(what + " --frames 8");
+        INFO(done.text);
+        CHECK(done.status == 1);
+        CHECK(done.says(sentence));
+    };
+    refuses("--env classic/deep_sea", "unknown environment \"classic/deep_sea\"; known are");
+    refuses("--env classic/deep_sea:ten", "the size of classic/deep_sea:ten is \"ten\", but must be a whole number");
+    refuses("--env classic/deep_sea:1", "deep_sea: the size is 1, but must be in [2, 100]");
+    scratch folder;
+    std::vector<std::string> all{"--env classic/windy_cliff", "--env classic/deep_sea:5",
+                                 "--env classic/deep_sea_stochastic:5"};
+#if defined(GMAC_TRAIN_WITH_BULLET)
+    refuses("--env bullet/hopper --pushes=-1", "--pushes is -1, but must be finite and not negative");
+    all.emplace_back("--env bullet/hopper --pushes 9");
+    all.emplace_back("--env bullet/hopper");
+#endif
+    std::vector<std::vector<std::vector<double>>> rewards;
+    for (std::string const& what : all) {
+        INFO(what);
+        std::string const words = what +
+                                  " --hidden 8 --envs 4 --steps 32 --minibatch 64 --epochs 1 --schedule constant "
+                                  "--overwrite --out ";
+        REQUIRE(train(fmt::format("{}{} --frames 512{}", words, folder / "whole", quiet)).status == 0);
+        REQUIRE(train(fmt::format("{}{} --frames 256{}", words, folder / "cut", quiet)).status == 0);
+        REQUIRE(train(fmt::format("--resume {} --frames 512{}", folder / "cut", quiet)).status == 0);
+        CHECK(numbers_of(folder.path / "cut") == numbers_of(folder.path / "whole"));
+        rewards.push_back(numbers_of(folder.path / "whole", "episodes"));
+        CHECK_FALSE(rewards.back().front().empty());
+    }
+    for (std::size_t i = 1; i < rewards.size(); ++i)
+        CHECK(rewards[i] != rewards[i - 1]);
+}
+
 TEST_CASE("every algorithm trains, on discrete and on real actions") {
     scratch folder;
     for (std::string const algorithm : {"gmac", "ppo", "iqac", "iqac_e", "dirac_huber_quantile", "dirac_expectile",

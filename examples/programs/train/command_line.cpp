@@ -168,7 +168,8 @@ request parse(int argc, char const* const* argv) {
     validate(asked.settings);
     if (asked.out.empty()) {
         std::string name = asked.settings.environment;
-        std::ranges::replace(name, '/', '-');
+        for (char const separator : {'/', ':'})
+            std::ranges::replace(name, separator, '-');
         asked.out = fmt::format("runs/{}-{}-{}", name, asked.settings.algorithm, asked.settings.seed);
     }
     return asked;

@@ -5,6 +5,7 @@
 #include <gmac/environment/vector_environment.hpp>
 
 #include "classic/cart_pole.hpp"
+#include "classic/deep_sea.hpp"
 #include "classic/pendulum.hpp"
 #include "classic/windy_cliff.hpp"
 #if defined(GMAC_TRAIN_WITH_BULLET)
@@ -16,13 +17,17 @@ namespace gmac::examples::train {
 
 namespace {
 
-std::unique_ptr<environment_batch> make_robots([[maybe_unused]] std::string const& robot,
+std::unique_ptr<environment_batch> make_robots(std::string const& robot, [[maybe_unused]] double pushes,
                                                [[maybe_unused]] std::size_t count, [[maybe_unused]] std::uint64_t seed,
                                                [[maybe_unused]] executor& tasks) {
 #if defined(GMAC_TRAIN_WITH_BULLET)
     bullet::robot const& table = bullet::find_robot(robot);
     return std::make_unique<vector_environment<bullet::locomotion>>(
-        count, seed, [&table](std::size_t) { return bullet::locomotion(table); }, &tasks);
+        count, seed,
+        [&table, pushes](std::size_t) {
+            return bullet::locomotion(table, bullet::link_layout::separate, {.impulse = pushes});
+        },
+        &tasks);
 #else
     fail(
         "bullet/{} needs the Bullet library, which was missing when this program was built; install libbullet-dev and "
@@ -33,9 +38,10 @@ std::unique_ptr<environment_batch> make_robots([[maybe_unused]] std::string cons
 
 } // namespace
 
-std::unique_ptr<environment_batch> make_environments(std::string const& name, std::size_t count, std::uint64_t seed,
+std::unique_ptr<environment_batch> make_environments(settings const& settings, std::size_t count, std::uint64_t seed,
                                                      executor& tasks) {
-    require_known("environment", name, environment_names());
+    std::string const& name = settings.environment;
+    require_environment(name);
     require(!sees_images(name), "{} shows images, and this program looks at environments with real observations only",
             name);
     if (name == "classic/cart_pole")
@@ -44,7 +50,14 @@ std::unique_ptr<environment_batch> make_environments(std::string const& name, st
         return std::make_unique<vector_environment<classic::pendulum>>(count, seed, &tasks);
     if (name == "classic/windy_cliff")
         return std::make_unique<vector_environment<classic::windy_cliff>>(count, seed, &tasks);
-    return make_robots(name.substr(name.find('/') + 1), count, seed, tasks);
+    if (auto const size = deep_sea_size(name))
+        return std::make_unique<vector_environment<classic::deep_sea>>(
+            count, seed,
+            [size, stochastic = name.find("stochastic") != name.npos](std::size_t) {
+                return classic::deep_sea(*size, stochastic);
+            },
+            &tasks);
+    return make_robots(name.substr(name.find('/') + 1), settings.pushes, count, seed, tasks);
 }
 
 } // namespace gmac::examples::train

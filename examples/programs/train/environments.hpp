@@ -14,9 +14,9 @@
 
 namespace gmac::examples::train {
 
-/// `count` environments of the given name, unnormalised. Throws gmac::error if the name is not known, or if this program
-/// was built without the library that the environment needs.
-[[nodiscard]] std::unique_ptr<environment_batch> make_environments(std::string const& name, std::size_t count,
+/// `count` environments as the settings have them, unnormalised. Throws gmac::error if the name is not known, or if this
+/// program was built without the library that the environment needs.
+[[nodiscard]] std::unique_ptr<environment_batch> make_environments(settings const& settings, std::size_t count,
                                                                    std::uint64_t seed, executor& tasks);
 
 /// What the settings ask of normalized_environments.

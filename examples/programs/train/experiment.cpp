@@ -24,8 +24,7 @@ public:
     real_experiment(settings const& settings, executor& tasks)
         : settings_(settings),
           tasks_(tasks),
-          worlds_(make_environments(settings.environment, settings.environments, settings.seed, tasks),
-                  normalization_of(settings)),
+          worlds_(make_environments(settings, settings.environments, settings.seed, tasks), normalization_of(settings)),
           agent_(make_trainer(settings, worlds_, tasks)) {}
 
     void train(train_options const& options) override { agent_->train(options); }
@@ -41,14 +40,13 @@ public:
 
     [[nodiscard]] std::vector<finished_episode> evaluate(evaluation which, std::size_t episodes,
                                                          std::function<bool()> stop) override {
-        auto worlds = make_environments(settings_.environment, episodes, evaluation_seed(settings_, which), tasks_);
+        auto worlds = make_environments(settings_, episodes, evaluation_seed(settings_, which), tasks_);
         auto played = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(worlds), std::move(stop)));
         return agent_->evaluate(played);
     }
 
     [[nodiscard]] std::vector<value_panel> value_panels() override {
-        auto world =
-            worlds_.evaluation(make_environments(settings_.environment, 1, settings_.seed + 2'000'000, tasks_));
+        auto world = worlds_.evaluation(make_environments(settings_, 1, settings_.seed + 2'000'000, tasks_));
         episode const played = play_episode(*agent_, world);
         std::vector<double> const returns = returns_of(*agent_, played, settings_.agent.discount);
         std::vector<value_panel> panels;
@@ -74,7 +72,7 @@ private:
                 .actions = 1.0};
     }
     serial_executor tasks;
-    auto const one = make_environments(settings.environment, 1, settings.seed, tasks);
+    auto const one = make_environments(settings, 1, settings.seed, tasks);
     auto const observation = static_cast<double>(one->observation_size());
     return {.observation_bytes = observation * sizeof(float),
             .inputs = observation,

@@ -24,11 +24,21 @@ namespace gmac::examples::train {
 
 namespace {
 
-constexpr std::array<std::string_view, 13>
-    environments{"classic/cart_pole",     "classic/pendulum",    "classic/windy_cliff", "bullet/hopper",
-                 "bullet/walker2d",       "bullet/half_cheetah", "bullet/ant",          "bullet/humanoid",
-                 "minatar/asterix",       "minatar/breakout",    "minatar/freeway",     "minatar/seaquest",
-                 "minatar/space_invaders"};
+constexpr std::array<std::string_view, 15> environments{"classic/cart_pole",
+                                                        "classic/pendulum",
+                                                        "classic/windy_cliff",
+                                                        "classic/deep_sea:N",
+                                                        "classic/deep_sea_stochastic:N",
+                                                        "bullet/hopper",
+                                                        "bullet/walker2d",
+                                                        "bullet/half_cheetah",
+                                                        "bullet/ant",
+                                                        "bullet/humanoid",
+                                                        "minatar/asterix",
+                                                        "minatar/breakout",
+                                                        "minatar/freeway",
+                                                        "minatar/seaquest",
+                                                        "minatar/space_invaders"};
 constexpr std::array<std::string_view, 3> presets{"hopper-fast", "half_cheetah-fast", "walker2d-fast"};
 
 settings cart_pole(std::string const& algorithm) {
@@ -82,6 +92,22 @@ settings windy_cliff() {
     s.agent.lambda = 0.2;
     s.agent.replacement = targets::resampling::stratified;
     s.agent.entropy_coefficient = 0.4;
+    s.agent.max_gradient_norm = 0.5;
+    s.agent.hidden = {64, 64};
+    s.agent.shared_trunk = false;
+    return s;
+}
+
+/// As many episodes as the behaviour suite gives its agents.
+settings deep_sea(std::size_t size) {
+    settings s;
+    s.frames = 10'000 * size;
+    s.environments = 16;
+    s.agent.steps = 32;
+    s.agent.minibatch = 128;
+    s.agent.epochs = 4;
+    s.agent.learning_rate = 1e-3;
+    s.agent.entropy_coefficient = 0.01;
     s.agent.max_gradient_norm = 0.5;
     s.agent.hidden = {64, 64};
     s.agent.shared_trunk = false;
@@ -206,11 +232,29 @@ bool group_fits(std::string_view group, std::string_view environment) {
         return sees_images(environment);
     if (group == "Atari games")
         return is_atari(environment);
+    if (group == "Robots")
+        return environment.starts_with("bullet/");
     return group != "MinAtar games" || is_minatar(environment);
 }
 
 std::span<std::string_view const> environment_names() {
     return environments;
+}
+
+std::optional<std::size_t> deep_sea_size(std::string const& environment) {
+    for (std::string const prefix : {"classic/deep_sea:", "classic/deep_sea_stochastic:"})
+        if (environment.starts_with(prefix)) {
+            std::size_t size = 0;
+            read_value("the size of " + environment, environment.substr(prefix.size()), size);
+            return size;
+        }
+    return std::nullopt;
+}
+
+void require_environment(std::string const& name) {
+    std::string const listed = deep_sea_size(name) ? name.substr(0, name.find(':')) + ":N" : name;
+    require(std::ranges::find(environments, listed) != environments.end(), "unknown environment \"{}\"; known are {}",
+            name, fmt::join(environments, ", "));
 }
 std::span<std::string_view const> preset_names() {
     return presets;
@@ -263,8 +307,10 @@ statistic statistic_of(settings const& settings) {
 
 settings default_settings(std::string const& environment, std::string const& algorithm) {
     if (!is_atari(environment))
-        require_known("environment", environment, environments);
+        require_environment(environment);
+    auto const sea = deep_sea_size(environment);
     settings s = is_atari(environment)                  ? atari()
+                 : sea                                  ? deep_sea(*sea)
                  : is_minatar(environment)              ? minatar()
                  : environment == "classic/cart_pole"   ? cart_pole(algorithm)
                  : environment == "classic/pendulum"    ? pendulum()
@@ -297,7 +343,8 @@ void validate(settings const& all) {
           std::pair("histogram-deviation", all.histogram_deviation)})
         require(value > 0.0 && std::isfinite(value), "--{} is {}, but must be positive and finite", name, value);
     for (auto const& [name, value] :
-         {std::pair("variance-floor", all.variance_floor), std::pair("deviation-floor", all.deviation_floor)})
+         {std::pair("variance-floor", all.variance_floor), std::pair("deviation-floor", all.deviation_floor),
+          std::pair("pushes", all.pushes)})
         require(value >= 0.0 && std::isfinite(value), "--{} is {}, but must be finite and not negative", name, value);
     require(std::isfinite(all.atom_minimum) && std::isfinite(all.atom_maximum) && all.atom_minimum < all.atom_maximum,
             "--atom-minimum is {} and --atom-maximum {}, but both must be finite and the minimum the lower one",

@@ -63,6 +63,7 @@ struct settings {
     double histogram_deviation = 0.75; ///< of HL-Gauss, in widths of a bin
     bool normalize_observations = false;
     bool normalize_rewards = false;
+    double pushes = 0.0; ///< N s, of the robots
     std::string critics; ///< methods with a comma between two of them
     // For images.
     std::string trunk;              ///< of read_trunk; without a value the environment decides
@@ -151,6 +152,8 @@ struct settings {
         visit("Environment", "normalize-observations", normalize_observations, "by running statistics, clipped at 10");
         visit("Environment", "normalize-rewards", normalize_rewards,
               "by the running deviation of the discounted return, clipped at 10");
+        visit("Robots", "pushes", pushes,
+              "impulse in N s by which the torso is pushed in a random direction, in one of a hundred steps; 0: never");
         visit("Atari and MinAtar games", "trunk", trunk,
               "conv:FILTERSxKERNELxSTRIDE for each convolution, then widths in place of --hidden; by default the "
               "paper's convolutions for Atari games and conv:16x3x1 for MinAtar");
@@ -166,8 +169,12 @@ struct settings {
     }
 };
 
-/// The environments that `--env` takes, besides Atari games.
+/// The environments that `--env` takes, besides Atari games; N stands for a size.
 [[nodiscard]] std::span<std::string_view const> environment_names();
+/// Throws gmac::error, with the list of what is known, unless there is an environment of this name.
+void require_environment(std::string const& name);
+/// The N of classic/deep_sea:N and classic/deep_sea_stochastic:N. Throws gmac::error if it is no number.
+[[nodiscard]] std::optional<std::size_t> deep_sea_size(std::string const& environment);
 /// Whether this is the name of an Atari game, ale/GAME.
 [[nodiscard]] bool is_atari(std::string_view environment);
 /// The GAME of ale/GAME.

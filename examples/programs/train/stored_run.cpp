@@ -59,9 +59,8 @@ stored_run::stored_run(fs::path const& path, executor& tasks) {
     fs::path const file = checkpoint_of(path);
     checkpoint const stored = read_checkpoint(file);
     settings_ = settings_of(stored, file);
-    worlds_ =
-        std::make_unique<normalized_environments>(make_environments(settings_.environment, 1, settings_.seed, tasks),
-                                                  normalization_of(settings_));
+    worlds_ = std::make_unique<normalized_environments>(make_environments(settings_, 1, settings_.seed, tasks),
+                                                        normalization_of(settings_));
     auto small = settings_; // no rollout will be made
     small.environments = small.agent.steps = small.agent.minibatch = 1;
     small.critics.clear();

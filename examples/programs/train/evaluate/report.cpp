@@ -65,7 +65,7 @@ run_score score(std::string const& path, std::size_t episodes, std::uint64_t see
                 executor& tasks) {
     stored_run run(path, tasks);
     auto const& settings = run.settings();
-    auto worlds = run.evaluation(make_environments(settings.environment, episodes, seed, tasks));
+    auto worlds = run.evaluation(make_environments(settings, episodes, seed, tasks));
     run_score result{path,
                      settings.environment,
                      settings.algorithm,

@@ -64,11 +64,15 @@ void show(show_options chosen) {
         chosen.out = (folder ? chosen.checkpoint : chosen.checkpoint.parent_path()) / "play.gif";
     }
 
+    auto const& settings = run.settings();
     auto batch = std::make_unique<vector_environment<bullet::locomotion>>(
-        1, chosen.seed, [&table](std::size_t) { return bullet::locomotion(table); }, &tasks);
+        1, chosen.seed,
+        [&](std::size_t) {
+            return bullet::locomotion(table, bullet::link_layout::separate, {.impulse = settings.pushes});
+        },
+        &tasks);
     bullet::locomotion const& robot = (*batch)[0];
     auto world = run.evaluation(std::move(batch));
-    auto const& settings = run.settings();
     side_view const view(table);
     film what{.title = fmt::format("{} on {} after {} frames", settings.algorithm, settings.environment, run.frames()),
               .height = view.height(),
