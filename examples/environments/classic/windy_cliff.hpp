@@ -83,7 +83,7 @@ private:
     void observe(std::span<float> observation) const noexcept {
         std::ranges::fill(observation, 0.0f);
         observation[static_cast<std::size_t>(now_.height)] = 1.0f;
-        observation[static_cast<std::size_t>(rows + now_.column)] = 1.0f;
+        observation[static_cast<std::size_t>(rows) + static_cast<std::size_t>(now_.column)] = 1.0f;
     }
 
     place now_;

@@ -20,7 +20,7 @@ inline constexpr std::size_t actions = 4;
 inline constexpr std::size_t time_limit = 100; ///< steps
 
 [[nodiscard]] constexpr std::size_t cell_of(place const& at) noexcept {
-    return static_cast<std::size_t>(at.height * world::columns + at.column);
+    return static_cast<std::size_t>(at.height) * world::columns + static_cast<std::size_t>(at.column);
 }
 [[nodiscard]] constexpr place place_of(std::size_t cell) noexcept {
     return {static_cast<int>(cell) / world::columns, static_cast<int>(cell) % world::columns};
