@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,7 +78,8 @@ density_picture state_densities(std::span<fs::path const> runs, state_choice con
     density_picture picture;
     std::optional<image_moment> moment;
     std::string environment;
-    for (fs::path const& run : std::views::reverse(runs)) {
+    for (std::size_t left = runs.size(); left-- > 0;) {
+        fs::path const& run = runs[left];
         settings const of_run = settings_in(run);
         if (environment.empty())
             environment = of_run.environment;
