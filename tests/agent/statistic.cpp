@@ -60,11 +60,12 @@ int choice(gmac::statistic const& of, double lambda) {
     options.epochs = 6;
     options.lambda = lambda;
     options.learning_rate = 3e-3;
+    options.entropy_coefficient = 0.1; // so that both are tried until their distributions are learned
     options.particles = 64;
     gmac::vector_environment<bet_or_not> worlds(16, 5);
     Agent agent(worlds, options, {.seed = 2});
     agent.value_by(of);
-    agent.train({.frames = 40'000});
+    agent.train({.frames = 20'000});
     std::array<float, 3> const start{1.0f, 0.0f, 0.0f};
     std::array<float, 1> action{};
     agent.policy(1).act(start, action);
