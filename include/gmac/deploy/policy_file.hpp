@@ -37,7 +37,7 @@ inline constexpr std::array activation_names{std::pair(nn::activation::none, std
                                              std::pair(nn::activation::relu, std::string_view("relu"))};
 
 /// JSON has no infinity: a string stands for it.
-inline constexpr char const* infinity = "infinity";
+inline constexpr char const* infinity_text = "infinity";
 
 template <class Trunk>
 inline constexpr bool is_mlp = false;
@@ -201,7 +201,7 @@ private:
         require(size <= static_cast<double>(bytes), "{}: the trunk has more numbers than the file", where_);
     }
     [[nodiscard]] double number(char const* place) const {
-        if (at(place) == infinity)
+        if (at(place) == infinity_text)
             return std::numeric_limits<double>::infinity();
         require(at(place).is_number(), "{}: {} is not a number", where_, place);
         return at(place).get<double>();
@@ -289,7 +289,7 @@ void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Tru
         json["action_size"] = policy.action_size();
     if (auto const clip = policy.description().observation_clip)
         json["observation_clip"] =
-            std::isinf(*clip) ? nlohmann::ordered_json(detail::infinity) : nlohmann::ordered_json(*clip);
+            std::isinf(*clip) ? nlohmann::ordered_json(detail::infinity_text) : nlohmann::ordered_json(*clip);
     notes["policy"] = json.dump();
     save_checkpoint(path, notes, [&](archive& state) { policy.persist(state); });
 }
