@@ -39,11 +39,6 @@ namespace gmac::testing {
             quantile(0.06)};
 }
 
-/// Whether it is ∫ F⁻¹ dg.
-[[nodiscard]] inline bool is_distortion(statistic_kind kind) {
-    return kind != statistic_kind::mean_minus_deviations;
-}
-
 /// g(u), where `above` is 1 − u.
 [[nodiscard]] inline double distortion(statistic const& of, double u, double above) {
     double const p = of.parameter;

@@ -94,7 +94,7 @@ public:
           backward_weight_(shape.kernel * shape.kernel * channel_panels_ * shape.filters * panel),
           bias_(filter_panels_ * panel),
           delta_(output_.size() + panel),
-          few_(suits_few(shape) ? shape.input.size() : 0) {
+          nonzeros_(suits_sparse_images(shape) ? shape.input.size() : 0) {
         for (std::size_t p = 0; p < output_.pixels(); ++p) {
             window_places_.push_back(static_cast<std::ptrdiff_t>(shape.window_of(p)));
             output_places_.push_back(static_cast<std::ptrdiff_t>(p * shape.filters));
@@ -104,7 +104,7 @@ public:
             element_places_.push_back(static_cast<std::ptrdiff_t>(row * shape.image_row() + k % shape.window_row()));
             weight_places_.push_back(static_cast<std::ptrdiff_t>(k * shape.filters));
         }
-        for (std::size_t i = 0; i < few_.size(); ++i)
+        for (std::size_t i = 0; i < nonzeros_.size(); ++i)
             elements_.push_back(
                 {i / shape.image_row(), i / shape.input.channels % shape.input.width, i % shape.input.channels});
     }
@@ -129,7 +129,7 @@ public:
     void forward(T const* image, vector_view<T const> bias, nn::activation f, matrix_view<T> output) {
         for (std::size_t j = 0; j < shape_.filters; ++j)
             bias_[j] = bias[j];
-        if (std::size_t const count = finite_ ? count_few(image) : 0; count > 0) {
+        if (std::size_t const count = finite_ ? sparse_count(image) : 0; count > 0) {
             for (std::size_t p = 0; p < output_.pixels(); ++p)
                 std::copy_n(bias_.data(), shape_.filters, output.data() + p * shape_.filters);
             for_each_use(image, count, [&](T value, std::size_t pixel, std::size_t k) {
@@ -146,7 +146,7 @@ public:
     [[nodiscard]] matrix_view<T> delta() noexcept { return {delta_.data(), output_.pixels(), shape_.filters}; }
 
     void add_weight_gradient(T const* image, matrix_view<T> gradient) noexcept {
-        if (std::size_t const count = count_few(image); count > 0) {
+        if (std::size_t const count = sparse_count(image); count > 0) {
             for_each_use(image, count, [&](T value, std::size_t pixel, std::size_t k) {
                 add_product(value, delta_.data() + pixel * shape_.filters, panel, gradient.data() + k * shape_.filters,
                             panel);
@@ -197,34 +197,34 @@ private:
 
     // An image that is mostly zero, as the planes of a grid world are: only what is not zero is added, where it is used. Its
     // products are summed in the order in which all of them would be, so the results are the same; weights that are not
-    // finite take the other way, for 0 · ∞. Taken up to one in sixteen; with one in
-    // seventy, as in MinAtar's Seaquest, the whole trunk takes three quarters of its time, forward as well as both ways.
+    // finite take the other way, for 0 · ∞. Taken up to one in sixteen; with one in seventy, as in MinAtar's Seaquest, the
+    // whole trunk takes three quarters of its time, forward as well as both ways.
     struct element {
         std::size_t row, column, channel;
     };
-    [[nodiscard]] static bool suits_few(nn::convolution_shape const& shape) noexcept {
+    [[nodiscard]] static bool suits_sparse_images(nn::convolution_shape const& shape) noexcept {
         return shape.of_bytes && shape.stride == 1 && shape.filters % lanes::width_of<V> == 0;
     }
-    /// The number of elements that are not zero, whose places are in few_, or 0 if they are not few.
-    [[nodiscard]] std::size_t count_few(T const* image) noexcept {
+    /// The number of elements that are not zero, whose places are then in nonzeros_; or 0 if they are too many.
+    [[nodiscard]] std::size_t sparse_count(T const* image) noexcept {
         std::size_t count = 0;
-        for (std::size_t i = 0; i < few_.size(); ++i) {
-            few_[count] = static_cast<std::uint32_t>(i);
+        for (std::size_t i = 0; i < nonzeros_.size(); ++i) {
+            nonzeros_[count] = static_cast<std::uint32_t>(i);
             count += image[i] != T(0) ? 1u : 0u;
         }
-        return 16 * count <= few_.size() ? count : 0;
+        return 16 * count <= nonzeros_.size() ? count : 0;
     }
-    /// Calls visit(value, output pixel, element of its window) for each use of the first `count` elements in few_.
+    /// Calls visit(value, output pixel, element of its window) for each use of the first `count` elements in nonzeros_.
     template <class Visit>
     void for_each_use(T const* image, std::size_t count, Visit&& visit) const noexcept {
         for (std::size_t i = 0; i < count; ++i) {
-            element const& at = elements_[few_[i]];
+            element const& at = elements_[nonzeros_[i]];
             auto const first = [&](std::size_t place) { return place < shape_.kernel ? 0 : place - shape_.kernel + 1; };
             std::size_t const last_row = (std::min)(at.row + 1, output_.height);
             std::size_t const last_column = (std::min)(at.column + 1, output_.width);
             for (std::size_t y = first(at.row); y < last_row; ++y)
                 for (std::size_t x = first(at.column); x < last_column; ++x)
-                    visit(image[few_[i]], y * output_.width + x,
+                    visit(image[nonzeros_[i]], y * output_.width + x,
                           ((at.row - y) * shape_.kernel + at.column - x) * shape_.input.channels + at.channel);
         }
     }
@@ -313,7 +313,7 @@ private:
     buffer<T> bias_;
     buffer<T> delta_;    // [pixels, filters], and a panel more, which may be read
     bool finite_ = true; // are the weights?
-    std::vector<std::uint32_t> few_;
+    std::vector<std::uint32_t> nonzeros_;
     std::vector<element> elements_; // the place of each element of the image
     places window_places_;          // of each output pixel in the image
     places output_places_;          // of each output pixel in the output

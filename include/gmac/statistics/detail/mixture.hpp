@@ -39,11 +39,11 @@ template <class V, std::size_t K>
 
 /// The least and the greatest μ + z σ of the components.
 template <class V, std::size_t K>
-[[nodiscard]] std::array<V, 2> range_at(mixture<V, K> const& m, V const& low, V const& high) noexcept {
-    std::array<V, 2> range{m.means[0] + low * m.deviations[0], m.means[0] + high * m.deviations[0]};
+[[nodiscard]] std::array<V, 2> range_at(mixture<V, K> const& m, V const& z) noexcept {
+    std::array<V, 2> range{m.means[0] + z * m.deviations[0], m.means[0] + z * m.deviations[0]};
     for (std::size_t k = 1; k < K; ++k) {
-        range[0] = lanes::at_most(range[0], V(m.means[k] + low * m.deviations[k]));
-        range[1] = lanes::at_least(range[1], V(m.means[k] + high * m.deviations[k]));
+        V const place = m.means[k] + z * m.deviations[k];
+        range = {lanes::at_most(range[0], place), lanes::at_least(range[1], place)};
     }
     return range;
 }
@@ -58,7 +58,7 @@ template <class V, std::size_t K>
     auto const inverse = inverse_deviations(m);
     V const z =
         lanes::normal_quantile(lanes::at_most(constant<V>(1.0 - 0.5 * static_cast<double>(limits::epsilon())), p));
-    auto [low, high] = range_at(m, z, z);
+    auto [low, high] = range_at(m, z);
     V const half = constant<V>(0.5);
     V const precision = constant<V>(static_cast<double>(limits::epsilon()));
     V x = half * low + half * high;
