@@ -85,6 +85,17 @@ if(GMAC_BUILD_TESTS)
     find_program(GMAC_CLANG NAMES clang++)
     mark_as_advanced(GMAC_CLANG)
     gmac_optional("clang++" "${GMAC_CLANG}" clang "compiling the headers with a second compiler")
+    # What gmac-export writes is compiled and run by these.
+    find_program(GMAC_C_GCC NAMES gcc)
+    find_program(GMAC_C_CLANG NAMES clang)
+    find_program(GMAC_C_ARM NAMES arm-none-eabi-gcc)
+    find_program(GMAC_ARM_SIZE NAMES arm-none-eabi-size)
+    find_program(GMAC_QEMU_ARM NAMES qemu-arm)
+    mark_as_advanced(GMAC_C_GCC GMAC_C_CLANG GMAC_C_ARM GMAC_ARM_SIZE GMAC_QEMU_ARM)
+    gmac_optional("gcc" "${GMAC_C_GCC}" gcc "tests of what gmac-export writes in C")
+    gmac_optional("arm-none-eabi-gcc" "${GMAC_C_ARM}" "gcc-arm-none-eabi libnewlib-arm-none-eabi"
+                  "compiling policies in C for an ARM")
+    gmac_optional("qemu-arm" "${GMAC_QEMU_ARM}" qemu-user "running policies in C on an ARM")
 endif()
 
 if(GMAC_BUILD_BENCHMARKS)

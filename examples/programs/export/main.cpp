@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-export: writes a trained policy for other programs.
+//
+//     gmac-train --env classic/cart_pole --out runs/pole
+//     gmac-export runs/pole --c policy.h
+#include "c_header.hpp"
+#include "policy_layers.hpp"
+#include "support/parse_options.hpp"
+
+#include <gmac/core/error.hpp>
+#include <gmac/deploy/policy_file.hpp>
+#include <gmac/storage/files.hpp>
+#include <gmac/storage/json.hpp>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace exporting = gmac::examples::exporting;
+
+[[nodiscard]] fs::path policy_file(fs::path const& run) {
+    if (!fs::is_directory(run))
+        return run;
+    fs::path const file = run / "policy.safetensors";
+    gmac::require(fs::exists(file), "the folder {} has no policy.safetensors, which gmac-train leaves in its run's",
+                  run.string());
+    return file;
+}
+
+/// What the folder of a run says of the training; nothing of a policy by itself.
+[[nodiscard]] std::map<std::string, std::string> notes_of(fs::path const& run) {
+    std::map<std::string, std::string> notes;
+    fs::path const config = run / "config.json";
+    if (!fs::is_directory(run) || !fs::exists(config))
+        return notes;
+    auto const json = gmac::read_json(config);
+    for (auto const& [name, place] : {std::pair("environment", "env"), std::pair("algorithm", "algorithm")})
+        if (json.is_object() && json.contains(place) && json[place].is_string())
+            notes.emplace(name, json[place].get<std::string>());
+    return notes;
+}
+
+void write_c(exporting::policy_layers const& layers, fs::path const& file, std::string const& name) {
+    exporting::c_header const header = exporting::write_c(layers, name);
+    gmac::replace_file(file, header.text);
+    fmt::print("{}: flash {} bytes of numbers beside the code, RAM {} bytes\n", file.string(), header.constant_bytes,
+               header.memory_bytes);
+}
+
+void print(exporting::difference const& error, bool real) {
+    if (real)
+        fmt::print("--int8: the largest difference of an action's element on {} random observations is {:.3g}\n",
+                   error.observations, error.largest);
+    else
+        fmt::print("--int8: {:.2f} % of {} random observations have another action\n", 100.0 * error.other,
+                   error.observations);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    return gmac::examples::run_main("gmac-export", [&] {
+        fs::path run, c_file;
+        std::string name = "policy";
+        bool int8 = false;
+        CLI::App app("Writes a policy of gmac-train for other programs. docs/export.md says what is written.",
+                     "gmac-export");
+        app.add_option("run", run, "the folder of a run, or a policy.safetensors")->required();
+        auto* const c_option = gmac::examples::add_option(app, "--c", c_file, "write a header in C99 to this file");
+        auto* const c_name = gmac::examples::add_option(app, "--name", name, "with which all names in C begin");
+        auto* const rounding = gmac::examples::add_flag(app, "--int8", int8, "C with weights rounded to bytes");
+        for (auto* const option : {c_name, rounding})
+            option->needs(c_option);
+        gmac::examples::parse_options(app, argc, argv);
+        gmac::require(!c_file.empty(), "nothing to write: give --c FILE");
+
+        auto const policy = gmac::load_any_policy(policy_file(run));
+        auto layers = exporting::layers_of(policy);
+        layers.notes = notes_of(run);
+        if (int8)
+            exporting::round_weights(layers);
+        write_c(layers, c_file, name);
+        if (int8)
+            print(exporting::compare(layers, policy), std::holds_alternative<gmac::box>(layers.action_space));
+    });
+}

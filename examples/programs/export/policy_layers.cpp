@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy_layers.hpp"
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/random.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <span>
+#include <utility>
+
+namespace gmac::examples::exporting {
+
+namespace {
+
+/// Takes the layers' numbers one after the other, as they lie in a policy.
+class taker {
+public:
+    explicit taker(std::span<float const> all) : rest_(all) {}
+
+    [[nodiscard]] std::vector<float> take(std::size_t count) {
+        std::vector<float> part(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(count));
+        rest_ = rest_.subspan(count);
+        return part;
+    }
+    [[nodiscard]] numbers take(std::size_t rows, std::size_t outputs) {
+        auto weight = take(rows * outputs);
+        return {outputs, std::move(weight), take(outputs)};
+    }
+
+private:
+    std::span<float const> rest_;
+};
+
+template <class Policy>
+[[nodiscard]] normalisation normalisation_of(Policy& policy) {
+    normalisation result{.mean = {},
+                         .rest = {},
+                         .scale = {},
+                         .clip = static_cast<float>(*policy.description().observation_clip)};
+    for (std::size_t i = 0; i < policy.observation_size(); ++i) {
+        double const mean = policy.observation_means()[i], scale = policy.observation_scales()[i];
+        result.mean.push_back(static_cast<float>(mean));
+        result.rest.push_back(static_cast<float>(mean - static_cast<double>(result.mean.back())));
+        result.scale.push_back(static_cast<float>(scale));
+        require(std::isfinite(result.mean.back()) && std::isfinite(result.scale.back()),
+                "observation element {} has the mean {} and the scale {}, but both must fit into a float", i, mean,
+                scale);
+    }
+    return result;
+}
+
+void add_trunk(nn::mlp<backends::simd<float>> const& trunk, taker& parameters, std::vector<layer>& layers) {
+    for (auto const& one : trunk.layers())
+        layers.emplace_back(dense{parameters.take(one.inputs(), one.outputs()), one.options().function});
+}
+
+void add_trunk(nn::image_trunk<backends::simd<float>> const& trunk, taker& parameters, std::vector<layer>& layers) {
+    nn::image_trunk_options const& options = trunk.options();
+    layers.emplace_back(pixels{options.input, options.layout == nn::image_layout::channels_first,
+                               static_cast<float>(options.byte_scale)});
+    nn::image_shape shape = options.input;
+    for (auto const& [filters, kernel, stride] : options.convolutions) {
+        nn::convolution_shape const one{shape, filters, kernel, stride};
+        layers.emplace_back(convolution{one, parameters.take(one.window(), filters), nn::activation::relu});
+        shape = one.output();
+    }
+    std::size_t inputs = shape.size();
+    for (std::size_t const units : options.hidden)
+        layers.emplace_back(dense{parameters.take(std::exchange(inputs, units), units), nn::activation::relu});
+}
+
+template <class Policy>
+[[nodiscard]] policy_layers read(Policy policy) {
+    policy_layers result{policy.observation_size(), {}, policy.action_space(), policy.description().actor};
+    if (policy.description().observation_clip)
+        result.layers.emplace_back(normalisation_of(policy));
+    taker parameters(policy.parameters());
+    add_trunk(policy.trunk(), parameters, result.layers);
+    auto const& [outputs, free] = std::visit(
+        [&](auto const& actor) {
+            return std::pair(actor.output_size(policy.action_space()),
+                             actor.free_parameter_count(policy.action_space()));
+        },
+        result.actor);
+    result.layers.emplace_back(dense{parameters.take(policy.trunk().outputs(), outputs)});
+    result.log_deviations = parameters.take(free);
+    return result;
+}
+
+/// Calls visit(numbers) for each layer that has some, in the order of the policy's parameters.
+template <class Layers, class Visit>
+void for_each_numbers(Layers& layers, Visit&& visit) {
+    for (auto& one : layers)
+        std::visit(
+            [&](auto& of_kind) {
+                if constexpr (requires { of_kind.of; })
+                    visit(of_kind.of);
+            },
+            one);
+}
+
+void round(numbers& of) {
+    of.steps.assign(of.outputs, 0.0f);
+    for (std::size_t i = 0; i < of.weight.size(); ++i)
+        of.steps[i % of.outputs] = std::max(of.steps[i % of.outputs], std::abs(of.weight[i]));
+    for (float& step : of.steps)
+        step = step > 0.0f ? step / 127.0f : 1.0f;
+    for (std::size_t i = 0; i < of.weight.size(); ++i)
+        of.weight[i] = std::clamp(std::round(of.weight[i] / of.steps[i % of.outputs]), -127.0f, 127.0f);
+}
+
+template <class Policy>
+void draw(Policy& policy, random_stream& random, std::span<float> observation) {
+    for (std::size_t i = 0; i < observation.size(); ++i) {
+        auto number = random.normal<double>();
+        if (policy.description().observation_clip && policy.observation_scales()[i] > 0.0)
+            number = policy.observation_means()[i] + number / policy.observation_scales()[i];
+        observation[i] = static_cast<float>(number);
+    }
+}
+/// Bytes as far as their scale makes numbers up to 1 of them.
+template <class Policy>
+void draw(Policy& policy, random_stream& random, std::span<std::uint8_t> observation) {
+    double const most = std::clamp(1.0 / std::abs(policy.trunk().options().byte_scale), 1.0, 255.0);
+    for (std::uint8_t& byte : observation)
+        byte = static_cast<std::uint8_t>(random.below(static_cast<std::uint32_t>(std::lround(most)) + 1));
+}
+
+template <class Policy>
+[[nodiscard]] difference compare_with(policy_layers const& rounded, Policy exact) {
+    Policy coarse = exact;
+    std::size_t place = 0;
+    for_each_numbers(rounded.layers, [&](numbers const& of) {
+        for (std::size_t i = 0; i < of.weight.size(); ++i)
+            coarse.parameters()[place++] = of.weight[i] * (of.steps.empty() ? 1.0f : of.steps[i % of.outputs]);
+        for (float const bias : of.bias)
+            coarse.parameters()[place++] = bias;
+    });
+    difference result{.observations = exact.observation_size() < 1000 ? 10'000u : 1'000u};
+    bool const real = std::holds_alternative<box>(exact.action_space());
+    std::vector<typename Policy::observation_type> observation(exact.observation_size());
+    std::vector<float> action(exact.action_size()), wanted(exact.action_size());
+    auto coarse_memory = coarse.make_memory(), memory = exact.make_memory();
+    random_stream random(/*seed*/ 1);
+    for (std::size_t i = 0; i < result.observations; ++i) {
+        draw(exact, random, std::span(observation));
+        coarse.act(observation, action, coarse_memory);
+        exact.act(observation, wanted, memory);
+        for (std::size_t j = 0; j < action.size() && real; ++j)
+            result.largest = std::max(result.largest, std::abs(static_cast<double>(action[j]) - wanted[j]));
+        result.other += !real && action != wanted ? 1.0 / static_cast<double>(result.observations) : 0.0;
+    }
+    return result;
+}
+
+} // namespace
+
+policy_layers layers_of(any_policy<> const& policy) {
+    return std::visit([](auto const& one) { return read(one); }, policy);
+}
+
+void round_weights(policy_layers& policy) {
+    for_each_numbers(policy.layers, round);
+}
+
+difference compare(policy_layers const& rounded, any_policy<> const& policy) {
+    return std::visit([&](auto const& one) { return compare_with(rounded, one); }, policy);
+}
+
+} // namespace gmac::examples::exporting

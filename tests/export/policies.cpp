@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/policies.hpp"
+
+#include "support/extremes.hpp"
+
+#include <gmac/actors/categorical.hpp>
+#include <gmac/actors/diagonal_gaussian.hpp>
+#include <gmac/environment/running_statistics.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace gmac::testing {
+
+namespace {
+
+using backend = backends::simd<float>;
+using perceptron = nn::mlp<backend>;
+using image_trunk = nn::image_trunk<backend>;
+
+template <class Trunk>
+[[nodiscard]] deployed_policy<backend, Trunk> random_policy(Trunk const& trunk, policy_description const& description) {
+    deployed_policy<backend, Trunk> policy(trunk, description);
+    random_stream random(1, policy.parameters().size());
+    auto const parameters = policy.parameters();
+    trunk.initialize(parameters.first(trunk.parameter_count()), random);
+    auto const head = parameters.subspan(trunk.parameter_count());
+    for (float& weight : head)
+        weight = random.normal<float>() / std::sqrt(static_cast<float>(trunk.outputs()));
+    for (std::size_t i = 0; i < parameters.size(); i += 3) // biases too
+        parameters[i] += 0.05f * random.normal<float>();
+    for (std::size_t i = 0; i < policy.observation_means().size(); ++i) {
+        policy.observation_means()[i] = i % 3 == 0 ? 12345.678 : random.normal<double>();
+        policy.observation_scales()[i] = i % 3 == 0 ? 10.0 : std::exp(random.normal<double>());
+    }
+    return policy;
+}
+
+/// Random observations, and the ends of the number line, or of a byte. A network whose input is not clipped gets no number
+/// that overflows it.
+template <class Policy>
+[[nodiscard]] std::vector<typename Policy::observation_type> observations(Policy policy, std::size_t count) {
+    using element = typename Policy::observation_type;
+    random_stream random(5);
+    auto const extreme = extremes<float>();
+    auto const clip = policy.description().observation_clip;
+    std::vector<element> all;
+    for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t j = 0; j < policy.observation_size(); ++j) {
+            if constexpr (std::same_as<element, std::uint8_t>) {
+                all.push_back(static_cast<std::uint8_t>(i == 0   ? 0
+                                                        : i == 1 ? 255
+                                                                 : random.below(i % 2 == 0 ? 2 : 256)));
+            } else {
+                double x = random.normal<double>();
+                if (clip)
+                    x = policy.observation_means()[j] + x / policy.observation_scales()[j];
+                if (i % 4 == 0 && random.below(3) == 0)
+                    x = clip && std::isfinite(*clip)
+                            ? static_cast<double>(extreme[random.below(static_cast<std::uint32_t>(extreme.size()))])
+                            : 100.0 * x;
+                all.push_back(static_cast<float>(x));
+            }
+        }
+    return all;
+}
+
+template <class Policy>
+[[nodiscard]] answers library_answers(Policy policy, std::vector<typename Policy::observation_type> const& all) {
+    using trunk_type = std::remove_cvref_t<decltype(policy.trunk())>;
+    std::size_t const size = policy.observation_size(), count = all.size() / size;
+    auto const [outputs, free] = std::visit(
+        [&](auto const& actor) {
+            return std::pair(actor.output_size(policy.action_space()),
+                             actor.free_parameter_count(policy.action_space()));
+        },
+        policy.description().actor);
+    policy_network<backend, trunk_type> const network(policy.trunk(), outputs, free);
+    auto workspace = network.make_workspace(count);
+    auto seen = all;
+    if constexpr (std::same_as<typename Policy::observation_type, float>)
+        if (auto const clip = policy.description().observation_clip)
+            for (std::size_t i = 0; i < seen.size(); ++i)
+                seen[i] = gmac::detail::standardised(seen[i], policy.observation_means()[i % size],
+                                                     policy.observation_scales()[i % size], *clip);
+    auto const output = network.forward(policy.parameters(), {seen.data(), count, size}, workspace);
+    answers result{outputs,
+                   policy.action_size(),
+                   {},
+                   std::vector<float>(count * policy.action_size()),
+                   std::holds_alternative<discrete>(policy.action_space())};
+    for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t j = 0; j < outputs; ++j)
+            result.output.push_back(output(i, j));
+    auto memory = policy.make_memory(count);
+    policy.act({all.data(), count, size}, {result.action.data(), count, policy.action_size()}, memory);
+    return result;
+}
+
+/// The policy with weights rounded to 1/127 of the largest of their column, as --int8 does.
+template <class Policy>
+[[nodiscard]] Policy rounded(Policy policy) {
+    auto const parameters = policy.parameters();
+    std::size_t offset = 0;
+    auto const round = [&](std::size_t rows, std::size_t columns) {
+        auto const weight = parameters.subspan(offset, rows * columns);
+        for (std::size_t j = 0; j < columns; ++j) {
+            float largest = 0.0f;
+            for (std::size_t i = 0; i < rows; ++i)
+                largest = std::max(largest, std::abs(weight[i * columns + j]));
+            float const step = largest / 127.0f;
+            for (std::size_t i = 0; i < rows && largest > 0.0f; ++i)
+                weight[i * columns + j] = std::round(weight[i * columns + j] / step) * step;
+        }
+        offset += (rows + 1) * columns;
+    };
+    policy.trunk().describe([&](std::string_view name, std::size_t, std::size_t rows, std::size_t columns) {
+        if (name.ends_with("weight"))
+            round(rows, columns);
+    });
+    std::size_t const features = policy.trunk().outputs();
+    round(features,
+          std::visit([&](auto const& a) { return a.output_size(policy.action_space()); }, policy.description().actor));
+    return policy;
+}
+
+template <class T>
+void write_bytes(std::filesystem::path const& file, std::vector<T> const& all) {
+    spit(file, {reinterpret_cast<char const*>(all.data()), all.size() * sizeof(T)});
+}
+
+} // namespace
+
+std::vector<subject> policies() {
+    float const none = std::numeric_limits<float>::infinity();
+    actors::diagonal_gaussian const from_network{.deviations = actors::deviation_model::state_dependent};
+    std::vector<subject> all;
+    all.push_back({"robot", random_policy(perceptron({11, 64, 32}),
+                                          {actors::diagonal_gaussian{}, box::uniform(3, -1.0f, 1.0f), 10.0})});
+    all.push_back({"deviations", random_policy(perceptron({5, 33, 20}, {.function = nn::activation::relu}),
+                                               {from_network, box{{-0.5f, -none, 0.0f}, {0.25f, none, none}},
+                                                std::numeric_limits<double>::infinity()})});
+    all.push_back({"discrete", random_policy(perceptron({4, 16, 9}, {.activate_last = false}),
+                                             {actors::categorical{}, discrete{5}})});
+    all.push_back({"linear", random_policy(perceptron({2, 7}, {.function = nn::activation::none}),
+                                           {actors::categorical{}, discrete{3}, 0.8})});
+    all.push_back({"frames", random_policy(image_trunk({.input = {20, 18, 3},
+                                                        .convolutions = {{8, 5, 2}, {5, 3, 1}, {6, 2, 2}},
+                                                        .hidden = {16}}),
+                                           {actors::categorical{}, discrete{4}})});
+    all.push_back({"grid", random_policy(image_trunk({.input = {10, 10, 4},
+                                                      .layout = nn::image_layout::channels_last,
+                                                      .byte_scale = 1.0,
+                                                      .convolutions = {{16, 3, 1}},
+                                                      .hidden = {32, 8}}),
+                                         {from_network, box::uniform(2, -1.0f, 2.0f)})});
+    return all;
+}
+
+void save(subject const& one, std::filesystem::path const& file) {
+    std::visit([&](auto const& policy) { save_policy(file, policy); }, one.policy);
+}
+
+answers observe(subject const& one, std::size_t count, std::filesystem::path const& file, bool int8) {
+    return std::visit(
+        [&](auto const& policy) {
+            auto const all = observations(policy, count);
+            write_bytes(file, all);
+            return library_answers(int8 ? rounded(policy) : policy, all);
+        },
+        one.policy);
+}
+
+} // namespace gmac::testing

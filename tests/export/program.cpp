@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What gmac-export makes of a run and of what is none.
+#include "export/policies.hpp"
+#include "support/says.hpp"
+
+#include <filesystem>
+
+using namespace gmac;
+using namespace gmac::testing;
+
+TEST_CASE("gmac-export takes the folder of a run, and tells what trained it", "[export]") {
+    scratch_folder folder;
+    save(policies()[2], folder / "policy.safetensors");
+    spit(folder / "config.json", R"({"env": "my/\"$ole\"\\?", "algorithm": "gmac", "seed": 3})");
+    auto const written = run_export(fmt::format("'{0}' --c '{0}/robot.h' --name my_Robot2", folder.path.string()));
+    INFO(written.text);
+    REQUIRE(written.status == 0);
+    spit(folder / "test.c", R"(#include "robot.h"
+#include <stdio.h>
+int main(void) {
+    float observation[MY_ROBOT2_OBSERVATION_SIZE] = {0.0f};
+    printf("%s|%s|%d|%d", MY_ROBOT2_ENVIRONMENT, MY_ROBOT2_ALGORITHM, MY_ROBOT2_ACTIONS, my_Robot2_act(observation) < 5);
+    return 0;
+}
+)");
+    auto const ran =
+        run_program(fmt::format("cd '{}' && {} -std=c99 -Wall -Wextra -Wpedantic -Werror test.c -o test && ./test",
+                                folder.path.string(), GMAC_C_GCC));
+    CHECK(ran.text == "my/\"$ole\"\\?|gmac|5|1");
+    CHECK(ran.status == 0);
+}
+
+TEST_CASE("gmac-export refuses what is no policy, and writes nothing then", "[export]") {
+    scratch_folder folder;
+    auto const path = folder.path.string();
+    auto const refuses = [&](std::string const& arguments, std::string const& sentence) {
+        auto const outcome = run_export(arguments);
+        CHECK(outcome.status != 0);
+        CHECK_THAT(outcome.text, says(sentence));
+    };
+    refuses(fmt::format("'{0}' --c '{0}/p.h'", path),
+            fmt::format("gmac-export: the folder {} has no policy.safetensors, which gmac-train leaves in its run's",
+                        path));
+    refuses(fmt::format("'{0}/none' --c '{0}/p.h'", path), fmt::format("cannot read {}/none: No such file", path));
+
+    auto const file = folder.path / "policy.safetensors";
+    save(policies()[0], file);
+    std::string const whole = slurp(file);
+    refuses(fmt::format("'{}'", path), "gmac-export: nothing to write: give --c FILE");
+    refuses(fmt::format("'{}' --int8", path), "--int8 requires --c");
+    refuses(fmt::format("'{}' --int4 --c x", path), "there is no option --int4; did you mean --int8?");
+    refuses("", "run is required");
+    for (std::string const name : {"1st", "a-b", "a b", "ü"})
+        refuses(fmt::format("'{0}' --c '{0}/p.h' --name '{1}'", path, name),
+                fmt::format("the name \"{}\" is none in C", name));
+    refuses(fmt::format("'{0}' --c '{0}'", path), fmt::format("cannot write {}", path));
+    refuses(fmt::format("'{0}' --c '{0}/no/such/p.h'", path), fmt::format("cannot write {}/no/such/p.h", path));
+
+    // What was there is there still.
+    spit(folder / "p.h", "precious");
+    for (std::size_t const length : {std::size_t{0}, std::size_t{7}, std::size_t{100}, whole.size() - 1}) {
+        spit(file, whole.substr(0, length));
+        refuses(fmt::format("'{0}' --c '{0}/p.h'", path), "policy.safetensors: ");
+    }
+    spit(file, whole);
+    auto const full = run_export(fmt::format("'{0}' --c /dev/full", path));
+    CHECK(full.status == 1);
+    CHECK_THAT(full.text, says("cannot write /dev/full: No space left on device"));
+    auto const limited =
+        run_program(fmt::format("( ulimit -f 2; trap '' XFSZ; '{}' '{}' --c '{}/p.h' 2>&1 )", GMAC_EXPORT, path, path));
+    CHECK(limited.status == 1);
+    CHECK_THAT(limited.text, says("what was there before is left as it was"));
+    CHECK(slurp(folder / "p.h") == "precious");
+    CHECK(folder.files() == 2);
+    CHECK(run_export(fmt::format("'{0}' --c '{0}/p.h'", path)).status == 0);
+    CHECK(slurp(folder / "p.h") != "precious");
+}
