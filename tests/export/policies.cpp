@@ -176,4 +176,18 @@ answers observe(subject const& one, std::size_t count, std::filesystem::path con
         one.policy);
 }
 
+float deviation_of(subject const& one, answers const& given, std::size_t i) {
+    return std::visit(
+        [&](auto const& policy) {
+            auto const& actor = std::get<actors::diagonal_gaussian>(policy.description().actor);
+            std::size_t const j = i % given.actions;
+            if (actor.deviations == actors::deviation_model::state_independent)
+                return std::exp(policy.parameters().last(given.actions)[j]);
+            double const raw = given.output[i / given.actions * given.outputs + given.actions + j];
+            double const softplus = std::max(raw, 0.0) + std::log1p(std::exp(-std::abs(raw)));
+            return static_cast<float>(std::sqrt(softplus + actor.floor * actor.floor));
+        },
+        one.policy);
+}
+
 } // namespace gmac::testing

@@ -46,6 +46,9 @@ struct answers {
 [[nodiscard]] answers observe(subject const& one, std::size_t count, std::filesystem::path const& file,
                               bool int8 = false);
 
+/// The standard deviation of element `i` of the actions, by the definition of the actor in double precision.
+[[nodiscard]] float deviation_of(subject const& one, answers const& given, std::size_t i);
+
 /// Empty if `output` and `action` are the wanted ones to 1e-5 of the largest output of each observation, or of 1; a discrete
 /// action may be another one only if its output is as large to that precision.
 [[nodiscard]] inline std::string differences(answers const& wanted, std::span<float const> output,

@@ -46,7 +46,8 @@ TEST_CASE("gmac-export refuses what is no policy, and writes nothing then", "[ex
     auto const file = folder.path / "policy.safetensors";
     save(policies()[0], file);
     std::string const whole = slurp(file);
-    refuses(fmt::format("'{}'", path), "gmac-export: nothing to write: give --c FILE");
+    refuses(fmt::format("'{}'", path), "gmac-export: nothing to write: give --c FILE or --onnx FILE");
+    refuses(fmt::format("'{}' --distribution", path), "--distribution requires --onnx");
     refuses(fmt::format("'{}' --int8", path), "--int8 requires --c");
     refuses(fmt::format("'{}' --int4 --c x", path), "there is no option --int4; did you mean --int8?");
     refuses("", "run is required");
@@ -72,6 +73,8 @@ TEST_CASE("gmac-export refuses what is no policy, and writes nothing then", "[ex
     CHECK_THAT(limited.text, says("what was there before is left as it was"));
     CHECK(slurp(folder / "p.h") == "precious");
     CHECK(folder.files() == 2);
+    refuses(fmt::format("'{0}' --onnx '{0}/no/such/p.onnx'", path),
+            fmt::format("cannot write {}/no/such/p.onnx", path));
     CHECK(run_export(fmt::format("'{0}' --c '{0}/p.h'", path)).status == 0);
     CHECK(slurp(folder / "p.h") != "precious");
 }

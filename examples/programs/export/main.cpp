@@ -3,7 +3,9 @@
 //
 //     gmac-train --env classic/cart_pole --out runs/pole
 //     gmac-export runs/pole --c policy.h
+//     gmac-export runs/pole --onnx policy.onnx
 #include "c_header.hpp"
+#include "onnx_model.hpp"
 #include "policy_layers.hpp"
 #include "support/parse_options.hpp"
 
@@ -53,6 +55,12 @@ void write_c(exporting::policy_layers const& layers, fs::path const& file, std::
                header.memory_bytes);
 }
 
+void write_onnx(exporting::policy_layers const& layers, fs::path const& file, bool distribution) {
+    std::string const model = exporting::write_onnx(layers, distribution);
+    gmac::replace_file(file, model);
+    fmt::print("{}: {} bytes, operators of version {}\n", file.string(), model.size(), exporting::onnx_opset);
+}
+
 void print(exporting::difference const& error, bool real) {
     if (real)
         fmt::print("--int8: the largest difference of an action's element on {} random observations is {:.3g}\n",
@@ -66,9 +74,9 @@ void print(exporting::difference const& error, bool real) {
 
 int main(int argc, char** argv) {
     return gmac::examples::run_main("gmac-export", [&] {
-        fs::path run, c_file;
+        fs::path run, c_file, onnx_file;
         std::string name = "policy";
-        bool int8 = false;
+        bool int8 = false, distribution = false;
         CLI::App app("Writes a policy of gmac-train for other programs. docs/export.md says what is written.",
                      "gmac-export");
         app.add_option("run", run, "the folder of a run, or a policy.safetensors")->required();
@@ -77,12 +85,21 @@ int main(int argc, char** argv) {
         auto* const rounding = gmac::examples::add_flag(app, "--int8", int8, "C with weights rounded to bytes");
         for (auto* const option : {c_name, rounding})
             option->needs(c_option);
+        auto* const onnx_option =
+            gmac::examples::add_option(app, "--onnx", onnx_file, "write a model of ONNX to this file");
+        gmac::examples::add_flag(app, "--distribution", distribution,
+                                 "ONNX with log probabilities too, or with mean and deviation")
+            ->needs(onnx_option);
         gmac::examples::parse_options(app, argc, argv);
-        gmac::require(!c_file.empty(), "nothing to write: give --c FILE");
+        gmac::require(!c_file.empty() || !onnx_file.empty(), "nothing to write: give --c FILE or --onnx FILE");
 
         auto const policy = gmac::load_any_policy(policy_file(run));
         auto layers = exporting::layers_of(policy);
         layers.notes = notes_of(run);
+        if (!onnx_file.empty())
+            write_onnx(layers, onnx_file, distribution);
+        if (c_file.empty())
+            return;
         if (int8)
             exporting::round_weights(layers);
         write_c(layers, c_file, name);
