@@ -3,6 +3,7 @@
 
 // The environment concept, environments stepped together, wrappers.
 #include <gmac/environment/clipped_rewards.hpp>
+#include <gmac/environment/conditioned.hpp>
 #include <gmac/environment/decorator.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/normalized.hpp>

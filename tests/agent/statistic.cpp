@@ -3,12 +3,15 @@
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agents.hpp>
 #include <gmac/core/tbb_executor.hpp>
+#include <gmac/deploy/policy.hpp>
+#include <gmac/environment/conditioned.hpp>
 #include <gmac/environment/vector_environment.hpp>
 #include <gmac/statistics.hpp>
 
 #include "agent/worlds.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include <array>
 #include <atomic>
@@ -122,4 +125,53 @@ TEST_CASE("values by the mean leave every bit where it was; by others, threads a
         nullptr);
     CHECK(own != plain);
     CHECK(states >= 4 * (16 + 1) * 5);
+}
+
+TEST_CASE("one policy bets if it is told to seek risk, and does not if it is told to avoid it") {
+    auto options = small_options();
+    options.steps = 32;
+    options.minibatch = 128;
+    options.epochs = 6;
+    options.lambda = 0.0;
+    options.learning_rate = 3e-3;
+    options.entropy_coefficient = 0.1;
+    options.particles = 64;
+    gmac::statistic_range const shifts{gmac::statistic_kind::wang, -1.5, 1.5};
+    gmac::vector_environment<bet_or_not> worlds(16, 5);
+    gmac::conditioned_environments told(worlds, 7);
+    gmac::agents::gmac<gmac::actors::categorical> agent(told, options, {.seed = 2});
+    agent.value_by(shifts);
+    CHECK(agent.value_range() == shifts);
+    agent.train({.frames = 40'000});
+    auto const policy = gmac::deploy(agent);
+    auto memory = policy.make_memory();
+    auto agents_own = agent.policy();
+    std::array<float, 3> const start{1.0f, 0.0f, 0.0f};
+    auto const choice = [&](double shift) {
+        std::array<float, 1> action{}, same{};
+        CHECK(gmac::testing::allocations_during([&] { policy.act(start, shift, action, memory); }) == 0);
+        agents_own.act(std::array{1.0f, 0.0f, 0.0f, static_cast<float>(shifts.number_of(shift))}, same);
+        CHECK(action == same);
+        return static_cast<int>(action[0]);
+    };
+    // The bet is worth -2 Phi(-shift) + 4 Phi(shift), which is 1/2 at -0.21.
+    CHECK(choice(1.5) == 0);
+    CHECK(choice(0.5) == 0);
+    CHECK(choice(-1.0) == 1);
+    CHECK(choice(-1.5) == 1);
+    agent.value_by(statistics::cvar(0.5));
+    CHECK_FALSE(agent.value_range());
+}
+
+TEST_CASE("an agent is not told of a range that is none, nor of a number that is none of it") {
+    using gmac::testing::message_of;
+    gmac::vector_environment<bet_or_not> worlds(4, 5);
+    gmac::agents::gmac<gmac::actors::categorical> agent(worlds, small_options());
+    CHECK(message_of([&] {
+              agent.value_by(gmac::statistic_range{gmac::statistic_kind::cvar, 0.5, 0.25});
+          }).find("must rise") != std::string::npos);
+    gmac::conditioned_environments wide(worlds, 7, 2.0f, 3.0f);
+    gmac::agents::gmac<gmac::actors::categorical> other(wide, small_options());
+    other.value_by(gmac::statistic_range{gmac::statistic_kind::cvar, 0.25, 1.0});
+    CHECK(message_of([&] { static_cast<void>(other.update()); }).find("but must be in [-1, 1]") != std::string::npos);
 }

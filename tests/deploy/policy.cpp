@@ -3,6 +3,7 @@
 #include "deploy/trained.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include <gmac/backends/eigen.hpp>
 
@@ -196,4 +197,56 @@ TEST_CASE("Shapes that a policy does not take are refused", "[deploy]") {
     CHECK_THROWS_WITH(deployed_policy<>(nn::mlp<backends::simd<float>>({2, 3}),
                                         {actors::categorical{}, discrete{2}, 0.0}),
                       "policy: observation_clip is 0, but must be positive");
+}
+
+TEST_CASE("a policy for a range of statistics is told of one as it acts, also from a file", "[deploy]") {
+    // The action is the last number: 2 with the highest parameter.
+    deployed_policy<> policy(nn::mlp<backends::simd<float>>({3, 1}, {.function = nn::activation::none}),
+                             {actors::diagonal_gaussian{}, box::uniform(1, -HUGE_VALF, HUGE_VALF), 0.5,
+                              statistic_range{statistic_kind::wang, -2.0, 1.0}});
+    std::ranges::copy(std::array{0.0f, 0.0f, 1.0f, 0.0f, /*actor*/ 4.0f, 0.0f, 0.0f}, policy.parameters().data());
+    scratch_folder folder;
+    auto const file = folder.path / "policy.safetensors";
+    save_policy(file, policy);
+    auto const loaded = load_policy(file);
+    CHECK(loaded.description().range == policy.description().range);
+    auto memory = loaded.make_memory(2);
+    std::array<float, 4> const observations{5.0f, 7.0f, -5.0f, -7.0f};
+    std::array<float, 2> actions{};
+    auto const act = [&](double parameter) {
+        loaded.act({observations.data(), 2, 2}, parameter, {actions.data(), 2, 1}, memory);
+        CHECK(actions[0] == actions[1]);
+        std::array<float, 1> one{};
+        loaded.act(std::span(observations).first(2), parameter, one, memory);
+        CHECK(one[0] == actions[0]);
+        return actions[0];
+    };
+    CHECK(act(1.0) == 2.0f); // 4 · 1, clipped as an observation at 0.5
+    CHECK(act(-2.0) == -2.0f);
+    CHECK(act(-0.5) == 0.0f);
+    CHECK(act(-0.875) == -1.0f);
+    using gmac::testing::message_of;
+    CHECK(message_of([&] { act(1.5); }) ==
+          "the parameter of wang is 1.5, but the policy has learned those from -2 to 1");
+    CHECK(message_of([&] {
+              loaded.act(std::span(observations).first(3), 0.0, std::span(actions).first(1), memory);
+          }).find("observations") != std::string::npos);
+    auto small = loaded.make_memory();
+    CHECK(message_of([&] {
+              loaded.act({observations.data(), 2, 2}, 0.0, {actions.data(), 2, 1}, small);
+          }) == "policy: 2 observations, but the memory was made for 1");
+
+    deployed_policy<> plain(nn::mlp<backends::simd<float>>({2, 1}),
+                            {actors::diagonal_gaussian{}, box::uniform(1, -1, 1)});
+    auto plain_memory = plain.make_memory();
+    CHECK(message_of([&] {
+              plain.act(std::span(observations).first(1), 0.0, std::span(actions).first(1), plain_memory);
+          }) == "policy: it has learned to act by one statistic only, so no parameter can be chosen");
+    CHECK(message_of([] {
+              deployed_policy<>(nn::mlp<backends::simd<float>>({1, 1}),
+                                {actors::categorical{},
+                                 discrete{2},
+                                 {},
+                                 statistic_range{statistic_kind::cvar, 0.1, 1.0}});
+          }).find("the last one tells the parameter") != std::string::npos);
 }

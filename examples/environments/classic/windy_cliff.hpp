@@ -27,6 +27,9 @@ namespace classic {
 /// A gust of one row at most would make the second row as safe as any above it: from the first one a step up is safe. With
 /// gusts of any length each row further up costs two steps and divides the chance of a fall by about 1 / `further`.
 ///
+/// With exploring starts (ibid., section 5.3) that share of the episodes begins at a height drawn evenly from all rows, in the
+/// first column. Without them a critic hardly sees the rows that its policy does not walk, and thinks them worse than they are.
+///
 /// An observation has a one for the height of the walker and a one for his column: [rows + columns], all else zero.
 class windy_cliff_world {
 public:
@@ -46,14 +49,22 @@ public:
         [[nodiscard]] constexpr bool arrived() const noexcept { return height == 0 && column == columns - 1; }
     };
 
+    /// Throws gmac::error unless the share is in [0, 1].
+    explicit windy_cliff_world(double exploring_starts = 0.0) : exploring_starts_(exploring_starts) {
+        gmac::require(exploring_starts >= 0.0 && exploring_starts <= 1.0,
+                      "windy_cliff: exploring_starts is {}, but must be in [0, 1]", exploring_starts);
+    }
+
     [[nodiscard]] std::size_t observation_size() const noexcept { return rows + columns; }
     [[nodiscard]] gmac::discrete action_space() const noexcept { return {4}; }
 
     [[nodiscard]] place const& current() const noexcept { return now_; }
     void set(place const& start) noexcept { now_ = start; }
 
-    void reset(gmac::random_stream&, std::span<float> observation) {
+    void reset(gmac::random_stream& random, std::span<float> observation) {
         now_ = {};
+        if (exploring_starts_ > 0.0 && random.uniform<double>() < exploring_starts_)
+            now_.height = static_cast<int>(random.below(rows));
         observe(observation);
     }
 
@@ -87,12 +98,13 @@ private:
     }
 
     place now_;
+    double exploring_starts_;
 };
 
 /// An episode is truncated after 100 steps.
 class windy_cliff : public gmac::time_limit<windy_cliff_world> {
 public:
-    windy_cliff() : time_limit({}, 100) {}
+    explicit windy_cliff(double exploring_starts = 0.0) : time_limit(windy_cliff_world(exploring_starts), 100) {}
 };
 
 } // namespace classic

@@ -29,6 +29,8 @@ namespace fs = std::filesystem;
 namespace cliff = gmac::examples::cliff;
 namespace train = gmac::examples::train;
 
+constexpr std::array levels{1.0, 0.5, 0.25, 0.1, 0.05};
+
 /// Runs that differ in their seeds only.
 struct group {
     std::string name;
@@ -52,8 +54,9 @@ struct group {
     }
 };
 
-/// Plays the run's policy, prints its line of the table, and puts it into its group.
-void add_run(fs::path const& folder, std::size_t episodes, std::uint64_t seed, std::vector<group>& groups) {
+/// Plays the run's policy, prints its lines of the table, and puts them into their groups.
+void add_run(fs::path const& folder, std::size_t episodes, std::uint64_t seed, std::vector<double> const& risks,
+             std::vector<group>& groups) {
     fs::path const path = folder / "config.json";
     auto const config = gmac::read_json(path);
     auto const environment = train::json_value<std::string>(config, "/env", path);
@@ -64,17 +67,24 @@ void add_run(fs::path const& folder, std::size_t episodes, std::uint64_t seed, s
     auto const algorithm = train::json_value<std::string>(config, "/algorithm", path);
     std::string const statistic =
         config.contains("statistic") ? train::json_value<std::string>(config, "/statistic", path) : "mean";
-    auto const run = cliff::play(folder / "policy.safetensors", episodes, seed);
-    fmt::print("| {} | {} | {} | {:.2f} | {:.3f} | {:.2f} | {:.2f} |\n", algorithm, statistic,
-               train::json_value<std::uint64_t>(config, "/seed", path), run.height, run.fall, run.lower_mean(1.0),
-               run.lower_mean(0.1));
-    std::string const name = fmt::format("{}, {}", algorithm, statistic);
-    auto const same = std::ranges::find(groups, name, &group::name);
-    auto& mine = same == groups.end() ? groups.emplace_back(group{name, {}}) : *same;
-    mine.runs.push_back(run);
+    auto const trained_with = train::json_value<std::uint64_t>(config, "/seed", path);
+    auto const policy = cliff::read_policy(folder / "policy.safetensors");
+    auto const add = [&](double parameter, std::string const& by) {
+        auto const run = cliff::play(policy, parameter, episodes, seed);
+        fmt::print("| {} | {} | {} | {:.2f} | {:.3f} | {:.2f} | {:.2f} |\n", algorithm, by, trained_with, run.height,
+                   run.fall, run.lower_mean(1.0), run.lower_mean(0.1));
+        std::string const name = fmt::format("{}, {}", algorithm, by);
+        auto const same = std::ranges::find(groups, name, &group::name);
+        auto& mine = same == groups.end() ? groups.emplace_back(group{name, {}}) : *same;
+        mine.runs.push_back(run);
+    };
+    auto const& range = policy.description().range;
+    if (!range)
+        add(0.0, statistic);
+    for (double const parameter : risks)
+        if (range)
+            add(parameter, fmt::format("{} at {}", statistic, parameter));
 }
-
-constexpr std::array levels{1.0, 0.5, 0.25, 0.1, 0.05};
 
 /// What the paths at each height bring; the best of a column is bold.
 void print_paths(double discount) {
@@ -120,6 +130,7 @@ void run(int argc, char** argv) {
     std::string out;
     std::size_t episodes = 1000;
     std::uint64_t seed = 1'000'000;
+    std::vector<double> risks(levels.begin(), levels.end());
     double discount = 0.99;
     bool exact = false;
     CLI::App app(
@@ -130,6 +141,10 @@ void run(int argc, char** argv) {
     using gmac::examples::add_option;
     add_option(app, "--episodes", episodes, "of each run", 1);
     add_option(app, "--seed", seed, "of the wind");
+    add_option(
+        app, "--risk", risks,
+        "parameters of the statistic to act by, separated by commas, of runs that have learned a range (gmac-train "
+        "--statistic cvar:0.05..1)");
     add_option(app, "--out", out, "picture without its ending: .png and .svg are written");
     gmac::examples::
         add_flag(app, "--exact", exact,
@@ -150,7 +165,7 @@ void run(int argc, char** argv) {
         "| algorithm | statistic | seed | height | falls | mean return | CVaR 0.1 |\n"
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n");
     for (std::string const& folder : folders)
-        add_run(folder, episodes, seed, groups);
+        add_run(folder, episodes, seed, risks, groups);
     std::vector<cliff::panel> panels;
     for (group const& one : groups) {
         panels.push_back(one.panel());

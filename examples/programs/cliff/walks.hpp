@@ -34,14 +34,22 @@ struct walks {
     }
 };
 
-/// Plays episodes with the most likely actions of the policy in a file. Throws gmac::error if it is not one for the cliff.
-[[nodiscard]] inline walks play(std::filesystem::path const& file, std::size_t episodes, std::uint64_t seed) {
-    auto const policy = load_policy(file);
+/// The policy in a file. Throws gmac::error if it is not one for the cliff.
+[[nodiscard]] inline deployed_policy<> read_policy(std::filesystem::path const& file) {
+    auto policy = load_policy(file);
     auto const* const known = std::get_if<discrete>(&policy.action_space());
-    require(policy.observation_size() == classic::windy_cliff().observation_size() && known != nullptr &&
+    std::size_t const told = policy.description().range ? 1 : 0;
+    require(policy.observation_size() == classic::windy_cliff().observation_size() + told && known != nullptr &&
                 known->count == actions,
             "{}: the policy takes {} numbers, and its actions are not those of classic/windy_cliff", file.string(),
             policy.observation_size());
+    return policy;
+}
+
+/// Plays episodes with the most likely actions of a policy; if it has learned a range of statistics, by that with this
+/// parameter.
+[[nodiscard]] inline walks play(deployed_policy<> const& policy, double parameter, std::size_t episodes,
+                                std::uint64_t seed) {
     auto memory = policy.make_memory();
     float action = 0.0f;
 
@@ -59,7 +67,10 @@ struct walks {
             here[cell_of(at())] = true;
             seen.height += at().crossing() ? at().height : 0.0;
             crossing += at().crossing() ? 1.0 : 0.0;
-            policy.act(observation, {&action, 1}, memory);
+            if (policy.description().range)
+                policy.act(observation, parameter, {&action, 1}, memory);
+            else
+                policy.act(observation, {&action, 1}, memory);
             done = walk.step(static_cast<int>(action), random, observation);
         }
         here[cell_of(at())] = true;

@@ -5,12 +5,13 @@
 //
 //     gmac-train --env classic/cart_pole --out runs/pole
 //     echo "0 0 0.05 0" | gmac-act runs/pole/policy.safetensors
-#include "support/run_main.hpp"
+#include "support/parse_options.hpp"
 
 #include <gmac/deploy/policy_file.hpp>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <charconv>
@@ -20,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -71,14 +73,23 @@ void read(std::string_view text, std::size_t line, std::vector<Number>& observat
 }
 
 template <class Policy>
-void act(Policy const& policy) {
+void act(Policy const& policy, std::optional<double> risk) {
+    auto const& range = policy.description().range;
+    gmac::require(range.has_value() || !risk, "--risk is {}, but the policy has learned to act by one statistic only",
+                  risk.value_or(0.0));
+    gmac::require(!range.has_value() || risk,
+                  "the policy has learned to act by {} of any parameter from {} to {}: choose one by --risk",
+                  range ? gmac::name_of(range->kind) : "", range ? range->low : 0.0, range ? range->high : 0.0);
     auto memory = policy.make_memory(); // for one thread
-    std::vector<typename Policy::observation_type> observation(policy.observation_size());
+    std::vector<typename Policy::observation_type> observation(policy.observation_size() - (risk ? 1 : 0));
     std::vector<float> action(policy.action_size());
     std::string text;
     for (std::size_t line = 1; std::getline(std::cin, text); ++line) {
         read(text, line, observation);
-        policy.act(observation, action, memory);
+        if (risk)
+            policy.act(observation, *risk, action, memory);
+        else
+            policy.act(observation, action, memory);
         fmt::print("{}\n", fmt::join(action, " "));
         if (std::fflush(stdout) != 0) // who sees only now and then what is done could not act by it
             throw std::system_error(errno, std::generic_category());
@@ -91,7 +102,17 @@ void act(Policy const& policy) {
 
 int main(int argc, char** argv) {
     return gmac::examples::run_main("gmac-act", [&] {
-        gmac::require(argc == 2 && argv[1][0] != '-', "usage: gmac-act POLICY.safetensors <OBSERVATIONS");
-        std::visit([](auto const& policy) { act(policy); }, gmac::load_any_policy(argv[1]));
+        CLI::App app(
+            "gmac-act acts by a policy that gmac-train has learned: it reads observations from the standard input, a line\n"
+            "each with its numbers between blanks, and writes an action for each on a line of its own, at once.",
+            "gmac-act");
+        std::string file;
+        std::optional<double> risk;
+        app.add_option("policy", file, "the policy.safetensors of a run")->required();
+        gmac::examples::add_option(app, "--risk", risk,
+                                   "parameter of the statistic to act by, of a policy that has learned a range "
+                                   "(gmac-train --statistic cvar:0.05..1)");
+        gmac::examples::parse_options(app, argc, argv);
+        std::visit([&](auto const& policy) { act(policy, risk); }, gmac::load_any_policy(file));
     });
 }

@@ -4,6 +4,7 @@
 #include <gmac/core/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <charconv>
@@ -131,12 +132,8 @@ template <class T>
         return value;
     else if constexpr (number<T> || std::same_as<T, bool>)
         return fmt::format("{}", value);
-    else {
-        std::string text;
-        for (auto const& one : value)
-            text += (text.empty() ? "" : ",") + text_of(one);
-        return text;
-    }
+    else
+        return fmt::format("{}", fmt::join(value, ","));
 }
 
 } // namespace gmac::examples

@@ -49,7 +49,9 @@ std::unique_ptr<environment_batch> make_environments(settings const& settings, s
     if (name == "classic/pendulum")
         return std::make_unique<vector_environment<classic::pendulum>>(count, seed, &tasks);
     if (name == "classic/windy_cliff")
-        return std::make_unique<vector_environment<classic::windy_cliff>>(count, seed, &tasks);
+        return std::make_unique<vector_environment<classic::windy_cliff>>(
+            count, seed, [start = settings.exploring_starts](std::size_t) { return classic::windy_cliff(start); },
+            &tasks);
     if (auto const size = deep_sea_size(name))
         return std::make_unique<vector_environment<classic::deep_sea>>(
             count, seed,

@@ -24,8 +24,8 @@ public:
     real_experiment(settings const& settings, executor& tasks)
         : settings_(settings),
           tasks_(tasks),
-          worlds_(make_environments(settings, settings.environments, settings.seed, tasks), normalization_of(settings)),
-          agent_(make_trainer(settings, worlds_, tasks)) {}
+          worlds_(settings, make_environments(settings, settings.environments, settings.seed, tasks), settings.seed),
+          agent_(make_trainer(settings, worlds_.batch(), tasks)) {}
 
     void train(train_options const& options) override { agent_->train(options); }
     void persist(archive& state) override { agent_->persist(state); }
@@ -35,30 +35,32 @@ public:
         return agent_->critic_reports();
     }
     void save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const override {
-        gmac::save_policy(file, agent_->policy(&worlds_), notes);
+        gmac::save_policy(file, agent_->policy(&worlds_.normalized()), notes);
     }
 
     [[nodiscard]] std::vector<finished_episode> evaluate(evaluation which, std::size_t episodes,
                                                          std::function<bool()> stop) override {
-        auto worlds = make_environments(settings_, episodes, evaluation_seed(settings_, which), tasks_);
-        auto played = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(worlds), std::move(stop)));
-        return agent_->evaluate(played);
+        std::uint64_t const seed = evaluation_seed(settings_, which);
+        auto worlds = make_environments(as_evaluated(settings_), episodes, seed, tasks_);
+        auto played = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(worlds), std::move(stop)), seed);
+        return agent_->evaluate(played.batch());
     }
 
     [[nodiscard]] std::vector<value_panel> value_panels() override {
-        auto world = worlds_.evaluation(make_environments(settings_, 1, settings_.seed + 2'000'000, tasks_));
-        episode const played = play_episode(*agent_, world);
+        std::uint64_t const seed = settings_.seed + 2'000'000;
+        auto world = worlds_.evaluation(make_environments(as_evaluated(settings_), 1, seed, tasks_), seed);
+        episode const played = play_episode(*agent_, world.batch());
         std::vector<double> const returns = returns_of(*agent_, played, settings_.agent.discount);
         std::vector<value_panel> panels;
         for (std::size_t const step : panel_steps(played.rewards.size()))
-            panels.push_back(value_at(*agent_, played, step, returns, reward_scale(worlds_)));
+            panels.push_back(value_at(*agent_, played, step, returns, reward_scale(worlds_.normalized())));
         return panels;
     }
 
 private:
     settings settings_;
     executor& tasks_;
-    normalized_environments worlds_;
+    observed_environments worlds_;
     std::unique_ptr<trainer> agent_;
 };
 
@@ -73,7 +75,7 @@ private:
     }
     serial_executor tasks;
     auto const one = make_environments(settings, 1, settings.seed, tasks);
-    auto const observation = static_cast<double>(one->observation_size());
+    auto const observation = static_cast<double>(one->observation_size() + (learns_a_range(settings) ? 1 : 0));
     return {.observation_bytes = observation * sizeof(float),
             .inputs = observation,
             .actions = static_cast<double>(action_size(one->action_space()))};

@@ -95,6 +95,7 @@ settings windy_cliff() {
     s.agent.max_gradient_norm = 0.5;
     s.agent.hidden = {64, 64};
     s.agent.shared_trunk = false;
+    s.exploring_starts = 0.5;
     return s;
 }
 
@@ -234,6 +235,8 @@ bool group_fits(std::string_view group, std::string_view environment) {
         return is_atari(environment);
     if (group == "Robots")
         return environment.starts_with("bullet/");
+    if (group == "Windy cliff")
+        return environment == "classic/windy_cliff";
     return group != "MinAtar games" || is_minatar(environment);
 }
 
@@ -282,27 +285,37 @@ std::vector<std::string> critics_of(settings const& settings) {
     return names;
 }
 
-statistic statistic_of(settings const& settings) {
-    std::size_t const colon = settings.statistic.find(':');
-    std::string const name = settings.statistic.substr(0, colon);
-    for (int i = 0; i <= static_cast<int>(statistic_kind::quantile); ++i) {
-        statistic found{.kind = static_cast<statistic_kind>(i)};
-        if (name != name_of(found.kind))
-            continue;
-        bool const takes_none = found.kind == statistic_kind::mean;
-        require((colon == std::string::npos) == takes_none, "--statistic is \"{}\", but {} is given {}",
-                settings.statistic, name, takes_none ? "without a parameter" : "as NAME:PARAMETER");
-        if (!takes_none)
-            read_value("the parameter of --statistic", settings.statistic.substr(colon + 1), found.parameter);
-        gmac::validate(found);
-        require(takes_none || settings.algorithm != "ppo",
-                "--statistic is {}, but must be mean with ppo, which learns no distribution", settings.statistic);
+statistic_range statistic_of(settings const& settings) {
+    std::string const& text = settings.statistic;
+    std::size_t const colon = text.find(':');
+    std::string const name = text.substr(0, colon);
+    auto const kind = statistic_kind_of(name);
+    require(kind.has_value(),
+            "--statistic is \"{}\", but must be mean, cvar:ALPHA, upper_cvar:ALPHA, wang:ETA, power:ETA, "
+            "mean_minus_deviations:K or quantile:P, or a range of parameters as cvar:LOW..HIGH",
+            text);
+    bool const takes_none = kind == statistic_kind::mean;
+    require((colon == std::string::npos) == takes_none, "--statistic is \"{}\", but {} is given {}", text, name,
+            takes_none ? "without a parameter" : "as NAME:PARAMETER");
+    statistic_range found{.kind = *kind};
+    if (takes_none)
+        return found;
+    require(settings.algorithm != "ppo", "--statistic is {}, but must be mean with ppo, which learns no distribution",
+            text);
+    std::string const parameters = text.substr(colon + 1);
+    std::size_t const dots = parameters.find("..");
+    read_value("the parameter of --statistic", parameters.substr(0, dots), found.low);
+    if (dots == std::string::npos) {
+        found.high = found.low;
+        gmac::validate(statistic{*kind, found.low});
         return found;
     }
-    fail(
-        "--statistic is \"{}\", but must be mean, cvar:ALPHA, upper_cvar:ALPHA, wang:ETA, power:ETA, "
-        "mean_minus_deviations:K or quantile:P",
-        settings.statistic);
+    read_value("the second parameter of --statistic", parameters.substr(dots + 2), found.high);
+    gmac::validate(found);
+    require(!sees_images(settings.environment),
+            "--statistic is {}, but must have one parameter with {}, whose observations are images", text,
+            settings.environment);
+    return found;
 }
 
 settings default_settings(std::string const& environment, std::string const& algorithm) {
@@ -349,6 +362,8 @@ void validate(settings const& all) {
     require(std::isfinite(all.atom_minimum) && std::isfinite(all.atom_maximum) && all.atom_minimum < all.atom_maximum,
             "--atom-minimum is {} and --atom-maximum {}, but both must be finite and the minimum the lower one",
             all.atom_minimum, all.atom_maximum);
+    require(all.exploring_starts >= 0.0 && all.exploring_starts <= 1.0,
+            "--exploring-starts is {}, but must be in [0, 1]", all.exploring_starts);
     validate(all.agent);
     static_cast<void>(critics_of(all));
     static_cast<void>(statistic_of(all));

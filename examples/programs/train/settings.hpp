@@ -4,7 +4,7 @@
 #include "support/read_value.hpp"
 
 #include <gmac/agent/options.hpp>
-#include <gmac/statistics/statistic.hpp>
+#include <gmac/statistics/statistic_range.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -63,8 +63,9 @@ struct settings {
     double histogram_deviation = 0.75; ///< of HL-Gauss, in widths of a bin
     bool normalize_observations = false;
     bool normalize_rewards = false;
-    double pushes = 0.0; ///< N s, of the robots
-    std::string critics; ///< methods with a comma between two of them
+    double pushes = 0.0;           ///< N s, of the robots
+    double exploring_starts = 0.0; ///< share of the episodes, of the windy cliff
+    std::string critics;           ///< methods with a comma between two of them
     // For images.
     std::string trunk;              ///< of read_trunk; without a value the environment decides
     std::optional<double> sticky{}; ///< likewise, and for Atari games the preprocessing
@@ -109,7 +110,8 @@ struct settings {
         visit(
             "Learning", "statistic", statistic,
             "of the value distribution, which advantages are made of: mean, or with its parameter cvar:0.1, "
-            "upper_cvar:0.1, wang:-0.75, power:-2, mean_minus_deviations:1 or quantile:0.25; see docs/mathematics.md");
+            "upper_cvar:0.1, wang:-0.75, power:-2, mean_minus_deviations:1 or quantile:0.25; or cvar:0.05..1 and so on, "
+            "drawn for each episode: one policy learns to act by all of them; see docs/mathematics.md");
         visit("Learning", "clip", agent.clip, "range of the probability ratio around 1");
         visit("Learning", "value-coefficient", agent.value_coefficient, "weight of the value loss");
         visit("Learning", "entropy-coefficient", agent.entropy_coefficient, "weight of the policy's entropy");
@@ -154,6 +156,8 @@ struct settings {
               "by the running deviation of the discounted return, clipped at 10");
         visit("Robots", "pushes", pushes,
               "impulse in N s by which the torso is pushed in a random direction, in one of a hundred steps; 0: never");
+        visit("Windy cliff", "exploring-starts", exploring_starts,
+              "share of the episodes in training that begin at any height");
         visit("Atari and MinAtar games", "trunk", trunk,
               "conv:FILTERSxKERNELxSTRIDE for each convolution, then widths in place of --hidden; by default the "
               "paper's convolutions for Atari games and conv:16x3x1 for MinAtar");
@@ -193,8 +197,14 @@ void require_environment(std::string const& name);
 /// The methods in settings.critics. Throws gmac::error for an empty name and for one that is there twice.
 [[nodiscard]] std::vector<std::string> critics_of(settings const& settings);
 
-/// The statistic in settings.statistic, NAME or NAME:PARAMETER. Throws gmac::error if it is none, or outside its range.
-[[nodiscard]] statistic statistic_of(settings const& settings);
+/// The statistic in settings.statistic: NAME or NAME:PARAMETER, whose `low` and `high` are the same, or NAME:LOW..HIGH. Throws
+/// gmac::error if it is none, or outside its range.
+[[nodiscard]] statistic_range statistic_of(settings const& settings);
+/// Whether the agent is told of a parameter by the last number of its observations.
+[[nodiscard]] inline bool learns_a_range(settings const& settings) {
+    statistic_range const wanted = statistic_of(settings);
+    return wanted.low < wanted.high;
+}
 
 /// Fails with the list of what is known unless `name` is in it.
 void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known);

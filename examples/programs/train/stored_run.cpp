@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stored_run.hpp"
 
-#include "environments.hpp"
-
 #include <gmac/core/error.hpp>
 #include <gmac/storage/json.hpp>
 
@@ -59,18 +57,18 @@ stored_run::stored_run(fs::path const& path, executor& tasks) {
     fs::path const file = checkpoint_of(path);
     checkpoint const stored = read_checkpoint(file);
     settings_ = settings_of(stored, file);
-    worlds_ = std::make_unique<normalized_environments>(make_environments(settings_, 1, settings_.seed, tasks),
-                                                        normalization_of(settings_));
+    worlds_ = std::make_unique<observed_environments>(settings_, make_environments(settings_, 1, settings_.seed, tasks),
+                                                      settings_.seed);
     auto small = settings_; // no rollout will be made
     small.environments = small.agent.steps = small.agent.minibatch = 1;
     small.critics.clear();
-    trainer_ = make_trainer(small, *worlds_, tasks);
+    trainer_ = make_trainer(small, worlds_->batch(), tasks);
     load_checkpoint(
         stored, "checkpoint " + file.string(),
         [this](archive& state) {
             trainer_->persist_parameters(state);
             state("frames", frames_);
-            state.inside("environments", [&] { worlds_->persist_statistics(state); });
+            state.inside("environments", [&] { worlds_->normalized().persist_statistics(state); });
         },
         unasked::ignore);
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "environments.hpp"
 #include "trainer.hpp"
 
-#include <gmac/environment/normalized.hpp>
 #include <gmac/storage/checkpoint.hpp>
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace gmac::examples::train {
 
@@ -28,14 +29,15 @@ public:
     /// How many frames the agent was trained for.
     [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
 
-    /// Environments as the agent has seen them in training; nothing is added to the statistics.
-    [[nodiscard]] normalized_environments evaluation(std::unique_ptr<environment_batch> worlds) const {
-        return worlds_->evaluation(std::move(worlds));
+    /// See observed_environments.
+    [[nodiscard]] observed_environments evaluation(std::unique_ptr<environment_batch> worlds, std::uint64_t seed,
+                                                   std::optional<double> risk) const {
+        return worlds_->evaluation(std::move(worlds), seed, risk);
     }
 
 private:
     train::settings settings_;
-    std::unique_ptr<normalized_environments> worlds_; ///< one environment, whose sizes the agent is made for
+    std::unique_ptr<observed_environments> worlds_; ///< one environment, whose sizes the agent is made for
     std::unique_ptr<trainer> trainer_;
     std::uint64_t frames_ = 0;
 };

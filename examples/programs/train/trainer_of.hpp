@@ -74,9 +74,13 @@ public:
                   .seed = settings.seed,
                   .tasks = &tasks}),
           policy_(agent_.policy(1)) {
-        if constexpr (!std::same_as<typename Agent::head_type, heads::scalar>)
-            if (statistic const wanted = statistic_of(settings); wanted.kind != statistic_kind::mean)
+        if constexpr (!std::same_as<typename Agent::head_type, heads::scalar>) {
+            statistic_range const wanted = statistic_of(settings);
+            if (wanted.low < wanted.high)
                 agent_.value_by(wanted);
+            else if (wanted.kind != statistic_kind::mean)
+                agent_.value_by(statistic{wanted.kind, wanted.low});
+        }
     }
 
     void train(train_options const& options) override { agent_.train(options); }

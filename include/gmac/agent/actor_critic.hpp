@@ -19,6 +19,7 @@
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/requirements.hpp>
 #include <gmac/nn/mlp.hpp>
+#include <gmac/statistics/statistic_range.hpp>
 
 #include <fmt/core.h>
 
@@ -214,13 +215,33 @@ public:
 
     /// Makes advantages, from the next rollout on, of another statistic of the value distributions than their means: a
     /// gmac::statistic (gmac/statistics.hpp), `agent.value_by(gmac::statistics::cvar(0.1))`, or a function (head, what it
-    /// predicts of n states, values [n]) that several threads may call at once. The TD error is then
+    /// predicts of n states, values [n]), or (head, what it predicts, states [n, state size], values [n]), that several
+    /// threads may call at once. The TD error is then
     ///     δ = r + γ ρ(Z(x')) − ρ(Z(x)),
     /// and with λ = 1 the statistic is only a baseline (docs/mathematics.md). What the critic learns stays what it was. Not
     /// part of what is saved.
-    void value_by(typename detail::state_values<network_type, Head>::value_function function) {
-        values_.value_by(std::move(function));
+    template <class Function>
+    void value_by(Function function) {
+        using values = detail::state_values<network_type, Head>;
+        if constexpr (std::constructible_from<typename values::value_function, Function>)
+            values_.value_by(std::move(function));
+        else
+            values_.value_by([function = std::move(function)](Head const& head,
+                                                              typename values::prediction const& outputs,
+                                                              matrix_view<observation_type const>,
+                                                              vector_view<scalar> to) { function(head, outputs, to); });
+        range_.reset();
     }
+    /// The same with a statistic of its own for each episode, which the last number of the states tells: the environments
+    /// are gmac::conditioned_environments. What `deploy` makes of this agent acts by any of them. Throws gmac::error for a
+    /// range that is none.
+    void value_by(statistic_range const& range) {
+        validate(range);
+        values_.value_by(range);
+        range_ = range;
+    }
+    /// What `value_by` was given, if it was a range.
+    [[nodiscard]] std::optional<statistic_range> const& value_range() const noexcept { return range_; }
 
     /// A further critic of this policy, which learns from the same rollouts and has no say in it; see observer. Without
     /// options it has the agent's, whose learning rate it has in any case; `trunk` is the network below its head, by default
@@ -374,6 +395,7 @@ private:
     buffer<scalar> parameters_;
     rollout<scalar, observation_type> rollout_;
     detail::state_values<network_type, Head> values_;
+    std::optional<statistic_range> range_;
     detail::critic_targets<Head, Loss, scalar> targets_;
     std::vector<float> environment_actions_;
     buffer<scalar> entropies_; // of the last actions; nobody reads them

@@ -216,6 +216,7 @@ enum class stream_purpose : std::uint64_t {
     minibatch = 5,
     fraction = 6,
     evaluation = 7,
+    condition = 8,
     user = 100
 };
 

@@ -14,6 +14,7 @@
 #include <gmac/environment/running_statistics.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/mlp.hpp>
+#include <gmac/statistics/statistic_range.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -38,6 +39,8 @@ struct policy_description {
     gmac::action_space action_space;
     /// Observations x are normalised, (x − mean) · scale clipped at ± this; without it they are taken as they are.
     std::optional<double> observation_clip{};
+    /// The last number of an observation tells which of these statistics to act by; see actor_critic::value_by.
+    std::optional<statistic_range> range{};
 };
 
 /// Acts as an agent has learned to: trunk, actor and the observations' normalisation, fixed. Made by `deploy` from an
@@ -60,15 +63,18 @@ public:
         friend class deployed_policy;
         typename policy_network<Backend, Trunk>::workspace network;
         buffer<float> normalised;
+        buffer<observation_type> told;
         buffer<scalar> sampled;
 
         memory(deployed_policy const& policy, std::size_t rows)
             : network(policy.network_.make_workspace(rows)),
               normalised(policy.description_.observation_clip ? rows * policy.observation_size() : 0),
+              told(policy.description_.range ? rows * policy.observation_size() : 0),
               sampled(rows * policy.action_size()) {}
     };
 
-    /// With all parameters zero. Throws gmac::error if actor and action space do not fit or the clip is not positive.
+    /// With all parameters zero. Throws gmac::error if actor and action space do not fit, the clip is not positive or the
+    /// range is none.
     deployed_policy(Trunk trunk, policy_description description)
         : description_(std::move(description)),
           network_(std::move(trunk),
@@ -76,6 +82,11 @@ public:
                    std::visit([&](auto const& a) { return a.free_parameter_count(action_space()); },
                               description_.actor)),
           parameters_(network_.parameter_count()) {
+        if (description_.range) {
+            validate(*description_.range);
+            require(std::same_as<observation_type, float> && observation_size() > 1,
+                    "policy: with a range of statistics observations are floats, and the last one tells the parameter");
+        }
         if (!description_.observation_clip)
             return;
         require(std::same_as<observation_type, float>,
@@ -115,6 +126,32 @@ public:
     void act(std::span<observation_type const> observation, std::span<float> action, memory& m,
              std::span<std::uint8_t const> mask = {}) const {
         act(matrix_view<observation_type const>(observation.data(), 1, observation.size()),
+            matrix_view<float>(action.data(), 1, action.size()), m,
+            matrix_view<std::uint8_t const>(mask.data(), 1, mask.size()));
+    }
+    /// As act(), by the statistic with this parameter: observations have all numbers but the last, [n, observation_size() − 1].
+    /// Throws gmac::error if there is no range, or the parameter is outside it.
+    void act(matrix_view<observation_type const> observations, double parameter, matrix_view<float> actions, memory& m,
+             matrix_view<std::uint8_t const> masks = {}) const {
+        require(description_.range.has_value(),
+                "policy: it has learned to act by one statistic only, so no parameter can be chosen");
+        auto const number = static_cast<observation_type>(description_.range->number_of(parameter));
+        require_shape(observations, observations.rows(), observation_size() - 1, "observations", "policy");
+        require(observations.rows() * observation_size() <= m.told.size(),
+                "policy: {} observations, but the memory was made for {}", observations.rows(),
+                m.told.size() / observation_size());
+        matrix_view<observation_type> const told(m.told.data(), observations.rows(), observation_size());
+        for (std::size_t i = 0; i < told.rows(); ++i) {
+            for (std::size_t j = 0; j < observations.cols(); ++j)
+                told(i, j) = observations(i, j);
+            told(i, observations.cols()) = number;
+        }
+        act(told, actions, m, masks);
+    }
+    /// One observation.
+    void act(std::span<observation_type const> observation, double parameter, std::span<float> action, memory& m,
+             std::span<std::uint8_t const> mask = {}) const {
+        act(matrix_view<observation_type const>(observation.data(), 1, observation.size()), parameter,
             matrix_view<float>(action.data(), 1, action.size()), m,
             matrix_view<std::uint8_t const>(mask.data(), 1, mask.size()));
     }
@@ -177,17 +214,16 @@ template <class Agent>
     using networks = typename Agent::network_type;
     static_assert(std::constructible_from<policy_actor, typename Agent::actor_type>,
                   "a deployed policy has one of the library's actors, categorical or diagonal_gaussian");
-    deployed_policy<typename networks::backend_type, typename networks::trunk_type> policy(agent.networks().trunk(),
-                                                                                           {agent.actor(),
-                                                                                            agent.action_space(),
-                                                                                            observation_clip});
+    deployed_policy<typename networks::backend_type, typename networks::trunk_type>
+        policy(agent.networks().trunk(), {agent.actor(), agent.action_space(), observation_clip, agent.value_range()});
     // An agent's parameters begin with its policy's.
     auto const mine = policy.parameters();
     std::ranges::copy(agent.parameters().first(mine.size()), mine.data());
     return policy;
 }
 
-/// The policy of an agent whose observations are normalised by `worlds`, a normalized_environments.
+/// The policy of an agent whose observations are normalised by `worlds`, a normalized_environments, with or without the last
+/// number of conditioned_environments around them.
 template <class Agent, class Worlds>
     requires requires(Worlds const& worlds) { worlds.observation_statistics(); }
 [[nodiscard]] auto deploy(Agent const& agent, Worlds const& worlds) {
@@ -196,7 +232,7 @@ template <class Agent, class Worlds>
         return deploy(agent);
     auto policy = deploy(agent, options.observation_clip);
     auto const& statistics = worlds.observation_statistics();
-    for (std::size_t j = 0; j < policy.observation_size(); ++j) {
+    for (std::size_t j = 0; j < statistics.size(); ++j) {
         policy.observation_means()[j] = statistics.mean(j);
         policy.observation_scales()[j] = statistics.scale(j, options.epsilon);
     }

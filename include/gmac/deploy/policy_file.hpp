@@ -166,6 +166,8 @@ public:
         policy_description result{actor(), action_space(features, bytes), {}};
         if (json_.contains("observation_clip"))
             result.observation_clip = number("/observation_clip");
+        if (json_.contains("statistic"))
+            result.range = range();
         return result;
     }
 
@@ -223,6 +225,19 @@ private:
                                                            : actors::deviation_model::state_independent,
                                          .initial_deviation = number("/actor/initial_deviation"),
                                          .floor = number("/actor/floor")};
+    }
+    [[nodiscard]] statistic_range range() const {
+        std::string const name = text("/statistic/kind");
+        auto const kind = statistic_kind_of(name);
+        require(kind.has_value(), "{}: /statistic/kind is {}, which is no statistic", where_,
+                safetensors::in_quotes(name));
+        statistic_range const found{*kind, number("/statistic/low"), number("/statistic/high")};
+        try {
+            validate(found);
+        } catch (error const& problem) {
+            fail("{}: {}", where_, problem.what());
+        }
+        return found;
     }
     [[nodiscard]] gmac::action_space action_space(std::size_t features, std::size_t bytes) const {
         bool const real = json_.contains("action_size");
@@ -290,6 +305,8 @@ void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Tru
     if (auto const clip = policy.description().observation_clip)
         json["observation_clip"] =
             std::isinf(*clip) ? nlohmann::ordered_json(detail::infinity_text) : nlohmann::ordered_json(*clip);
+    if (auto const& range = policy.description().range)
+        json["statistic"] = {{"kind", name_of(range->kind)}, {"low", range->low}, {"high", range->high}};
     notes["policy"] = json.dump();
     save_checkpoint(path, notes, [&](archive& state) { policy.persist(state); });
 }

@@ -17,11 +17,13 @@
 #include <gmac/statistics/detail/mixture.hpp>
 #include <gmac/statistics/detail/points.hpp>
 #include <gmac/statistics/statistic.hpp>
+#include <gmac/statistics/statistic_range.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 /// Statistics of the distributions that a head predicts, for a batch.
 namespace gmac::inline GMAC_ABI::statistics {
@@ -187,7 +189,7 @@ void evaluate(statistic const& of, Head const& head, Outputs const& outputs, Val
                                matrix_view<T>());
 }
 
-/// The same with a parameter of its own for each state, parameters [B].
+/// The same with a parameter of its own for each state, parameters [B], which may lie where the values will.
 template <class Parameters, class Head, class Outputs, class Values>
 void evaluate(statistic_kind kind, Parameters const& parameters, Head const& head, Outputs const& outputs,
               Values&& values) {
@@ -197,7 +199,7 @@ void evaluate(statistic_kind kind, Parameters const& parameters, Head const& hea
     vector_view<T const> const with = as_vector(parameters);
     require_size(with, to.size(), "the vector of parameters", "statistic");
     for (std::size_t i = 0; i < with.size(); ++i)
-        validate({kind, static_cast<double>(with[i])});
+        validate(statistic{kind, static_cast<double>(with[i])});
     detail::checked<false>(head, from, detail::parameters<T>{kind, T(0), with}, to, matrix_view<T>());
 }
 
@@ -222,6 +224,19 @@ namespace gmac::inline GMAC_ABI {
 template <class Head, class Outputs, class Values>
 void statistic::operator()(Head const& head, Outputs const& outputs, Values&& values) const {
     statistics::evaluate(*this, head, outputs, values);
+}
+
+template <class Head, class Outputs, class States, class Values>
+void statistic_range::operator()(Head const& head, Outputs const& outputs, States const& states,
+                                 Values&& values) const {
+    auto const told = as_matrix(states);
+    auto const to = as_vector(values);
+    using T = std::remove_cvref_t<decltype(to[0])>;
+    require_shape(told, to.size(), told.cols(), "states", "statistic_range");
+    require(told.cols() > 0, "statistic_range: the states have no number");
+    for (std::size_t i = 0; i < to.size(); ++i)
+        to[i] = static_cast<T>(parameter_of(static_cast<double>(told(i, told.cols() - 1))));
+    statistics::evaluate(kind, to, head, outputs, to);
 }
 
 } // namespace gmac::inline GMAC_ABI

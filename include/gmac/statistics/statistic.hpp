@@ -4,6 +4,7 @@
 #include <gmac/core/error.hpp>
 
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 namespace gmac::inline GMAC_ABI {
@@ -83,6 +84,14 @@ namespace statistics {
         break;
     }
     return "quantile";
+}
+
+/// The kind of this name, if there is one.
+[[nodiscard]] constexpr std::optional<statistic_kind> statistic_kind_of(std::string_view name) noexcept {
+    for (int i = 0; i <= static_cast<int>(statistic_kind::quantile); ++i)
+        if (auto const kind = static_cast<statistic_kind>(i); name_of(kind) == name)
+            return kind;
+    return std::nullopt;
 }
 
 /// Throws gmac::error if the parameter is outside its range.

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <thread>
 
 namespace {
@@ -23,6 +24,7 @@ struct options {
     std::vector<std::string> runs;
     std::size_t episodes = 100;
     std::uint64_t seed = 1'000'000;
+    std::optional<double> risk;
     train::bootstrap bootstrap;
     std::size_t threads = (std::max)(1u, std::thread::hardware_concurrency());
     std::string out;
@@ -32,6 +34,9 @@ void add_options(CLI::App& app, options& chosen) {
     app.add_option("runs", chosen.runs, "folders of runs of gmac-train, or checkpoints")->required();
     add_option(app, "--episodes", chosen.episodes, "played of each run, each in an environment of its own", 1);
     add_option(app, "--seed", chosen.seed, "of the environments and of the resamples; take one not used in training");
+    add_option(app, "--risk", chosen.risk,
+               "parameter of the statistic to act by, of runs that have learned a range (gmac-train --statistic "
+               "cvar:0.05..1); by default one is drawn for each episode");
     add_option(app, "--level", chosen.bootstrap.level, "coverage of the bootstrap intervals, between 0 and 1");
     add_option(app, "--resamples", chosen.bootstrap.resamples, "of the bootstrap", 1);
     add_option(app, "--threads", chosen.threads, "the numbers do not depend on it", 1);
@@ -47,12 +52,14 @@ void evaluate(options& chosen) {
     chosen.bootstrap.seed = chosen.seed;
     std::vector<train::run_score> runs;
     for (std::string const& path : chosen.runs)
-        runs.push_back(train::score(path, chosen.episodes, chosen.seed, chosen.bootstrap, tasks));
+        runs.push_back(train::score(path, chosen.episodes, chosen.seed, chosen.risk, chosen.bootstrap, tasks));
     auto const groups = train::group(runs, chosen.bootstrap);
     nlohmann::ordered_json json{{"episodes", chosen.episodes},
                                 {"seed", chosen.seed},
                                 {"level", chosen.bootstrap.level},
                                 {"resamples", chosen.bootstrap.resamples}};
+    if (chosen.risk)
+        json["risk"] = *chosen.risk;
     json.update(train::to_json(runs, groups));
     std::string const text = json.dump(4, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
     if (chosen.out.empty()) {

@@ -61,17 +61,17 @@ using json = nlohmann::ordered_json;
 
 } // namespace
 
-run_score score(std::string const& path, std::size_t episodes, std::uint64_t seed, bootstrap const& options,
-                executor& tasks) {
+run_score score(std::string const& path, std::size_t episodes, std::uint64_t seed, std::optional<double> risk,
+                bootstrap const& options, executor& tasks) {
     stored_run run(path, tasks);
     auto const& settings = run.settings();
-    auto worlds = run.evaluation(make_environments(settings, episodes, seed, tasks));
+    auto worlds = run.evaluation(make_environments(as_evaluated(settings), episodes, seed, tasks), seed, risk);
     run_score result{path,
                      settings.environment,
                      settings.algorithm,
                      settings.seed,
                      run.frames(),
-                     run.agent().evaluate(worlds),
+                     run.agent().evaluate(worlds.batch()),
                      {}};
     std::vector<double> returns;
     for (auto const& episode : result.episodes)

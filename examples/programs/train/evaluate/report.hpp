@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,9 @@ struct group_score {
 };
 
 /// Plays `episodes` episodes, each in an environment of its own, of which the k-th is the same for every run with the
-/// environment and every number of threads. Throws gmac::error.
+/// environment and every number of threads; `risk` is of observed_environments. Throws gmac::error.
 [[nodiscard]] run_score score(std::string const& path, std::size_t episodes, std::uint64_t seed,
-                              bootstrap const& options, executor& tasks);
+                              std::optional<double> risk, bootstrap const& options, executor& tasks);
 
 /// The groups of at least two runs, in the order of their first ones.
 [[nodiscard]] std::vector<group_score> group(std::vector<run_score> const& runs, bootstrap const& options);

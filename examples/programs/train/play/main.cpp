@@ -27,6 +27,10 @@ void add_show_options(CLI::App& app, train::show_options& chosen) {
         ->group(group);
     add_option(app, "--out", chosen.out, "the animated GIF; by default play.gif beside the checkpoint")->group(group);
     add_option(app, "--seed", chosen.seed, "of the episode")->group(group);
+    add_option(app, "--risk", chosen.risk,
+               "parameter of the statistic to act by, of a run that has learned a range (gmac-train --statistic "
+               "cvar:0.05..1); by default one is drawn")
+        ->group(group);
     add_option(app, "--steps", chosen.steps, "steps of 0.0165 s at most")->group(group);
     add_option(app, "--every", chosen.every, "steps from one frame to the next")->group(group);
     add_option(app, "--width", chosen.width, "of the film, in pixels")->group(group);
@@ -69,7 +73,7 @@ void check(CLI::App const& app) {
         gmac::require(shows || given(option),
                       "{} is missing: give --checkpoint FILE, or --env, --joints, --actions and --trace", option);
     }
-    for (char const* const option : {"--out", "--seed", "--steps", "--every", "--width", "--height"})
+    for (char const* const option : {"--out", "--seed", "--risk", "--steps", "--every", "--width", "--height"})
         gmac::require(shows || !given(option), "{} goes with --checkpoint only", option);
 }
 

@@ -72,7 +72,7 @@ void show(show_options chosen) {
         },
         &tasks);
     bullet::locomotion const& robot = (*batch)[0];
-    auto world = run.evaluation(std::move(batch));
+    auto world = run.evaluation(std::move(batch), chosen.seed, chosen.risk);
     side_view const view(table);
     film what{.title = fmt::format("{} on {} after {} frames", settings.algorithm, settings.environment, run.frames()),
               .height = view.height(),
@@ -82,12 +82,12 @@ void show(show_options chosen) {
               .width = chosen.width,
               .pixels_high = chosen.height};
     double reward = 0.0;
-    episode const played = play_episode(run.agent(), world, chosen.steps, [&] {
+    episode const played = play_episode(run.agent(), world.batch(), chosen.steps, [&] {
         reward += robot.terms().sum();
         if (robot.steps() % chosen.every == 0)
             what.frames.push_back(frame_of(robot, view, reward));
     });
-    double const scale = reward_scale(world);
+    double const scale = reward_scale(world.normalized());
     auto const returns = returns_of(run.agent(), played, settings.agent.discount);
     for (std::size_t i = 0; i < what.frames.size(); ++i)
         what.frames[i].value = value_at(run.agent(), played, i * chosen.every, returns, scale);

@@ -28,8 +28,9 @@ public:
                                     .predict(std::declval<std::span<scalar const>>(),
                                              std::declval<matrix_view<scalar const>>(), std::declval<random_stream&>(),
                                              std::declval<typename Networks::value_net::workspace&>()));
-    /// Writes the value of each of n states, [n], from what the head says of them.
-    using value_function = std::function<void(Head const&, prediction const&, vector_view<scalar>)>;
+    /// Writes the value of each of n states, [n], from what the head says of them and from the states, [n, state size].
+    using value_function =
+        std::function<void(Head const&, prediction const&, matrix_view<observation_type const>, vector_view<scalar>)>;
 
     /// Memory for the rollouts of this shape, shared by up to `threads` threads.
     state_values(Networks const& networks, rollout_type const& rollout, std::size_t threads)
@@ -95,7 +96,7 @@ private:
         auto const predicted = networks_.value_forward(parameters, networks_.input(all, with.work), random, with.work);
         vector_view<scalar> const values(values_.data() + first, last - first);
         if (value_of_)
-            value_of_(head, predicted, values);
+            value_of_(head, predicted, all, values);
         else
             head.mean(predicted, values);
         auto const columns = Networks::value_net::columns(predicted);
