@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
@@ -96,6 +97,35 @@ TEST_CASE("gmac-cliff finds the height, the falls and the returns of policies wh
     CHECK(done.says("gmac, mean: height 1.00 (1.00 to 1.00)"));
     CHECK(done.says("gmac, cvar:0.1: height 3."));
     CHECK(look(folder, "mean-1 risk-1 risk-2 --episodes 4000").text == done.text);
+}
+
+TEST_CASE("gmac-cliff plays a policy for a range of statistics by each of the parameters", "[cliff]") {
+    scratch_folder const folder;
+    write_run(folder / "all", "cvar:0.1..1", 3, 2);
+    // The same path whatever it is told.
+    auto const path = policy_of(2);
+    std::size_t const inputs = path.observation_size();
+    gmac::deployed_policy<> told(gmac::nn::mlp<gmac::backends::simd<float>>({inputs + 1, inputs},
+                                                                            {.function = gmac::nn::activation::none}),
+                                 {path.description().actor,
+                                  path.action_space(),
+                                  {},
+                                  gmac::statistic_range{gmac::statistic_kind::cvar, 0.1, 1.0}});
+    std::ranges::fill(told.parameters(), 0.0f);
+    for (std::size_t i = 0; i < inputs; ++i) // passes the observation on to the layer of the policy above
+        told.parameters()[i * inputs + i] = 1.0f;
+    auto const from = path.parameters().last(inputs * cliff::actions + cliff::actions);
+    std::ranges::copy(from, told.parameters().last(from.size()).begin());
+    gmac::save_policy(folder / "all" / "policy.safetensors", told);
+    auto const done = look(folder, "all --episodes 500 --risk 1,0.25");
+    INFO(done.text);
+    REQUIRE(done.status == 0);
+    for (char const* const level : {"1", "0.25"})
+        CHECK(numbers_after(done.text, fmt::format("| gmac | cvar:0.1..1 at {} | 3 |", level))[0] ==
+              Approx(cliff::height_of(cliff::path_at(2))).margin(0.05));
+    auto const outside = look(folder, "all --episodes 5"); // 0.05 is among the five
+    CHECK(outside.status == 1);
+    CHECK(outside.says("the parameter of cvar is 0.05, but the policy has learned those from 0.1 to 1"));
 }
 
 #if defined(GMAC_WITH_GNUPLOT)

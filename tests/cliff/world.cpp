@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -178,3 +179,26 @@ TEST_CASE("a stored place outside of the grid is refused", "[cliff]") {
 }
 
 } // namespace
+
+TEST_CASE("that share of the episodes begins at any height, all heights alike, and none without exploring starts",
+          "[cliff]") {
+    constexpr int episodes = 20'000;
+    for (double const share : {0.0, 0.5, 1.0}) {
+        windy_cliff walk(share);
+        gmac::random_stream random(5);
+        std::vector<float> observation(walk.observation_size());
+        std::array<int, world::rows> at{};
+        for (int i = 0; i < episodes; ++i) {
+            walk.reset(random, observation);
+            REQUIRE(walk.world().current().column == 0);
+            at[static_cast<std::size_t>(walk.world().current().height)]++;
+        }
+        for (std::size_t height = 0; height < at.size(); ++height) {
+            double const p = share / world::rows + (height == 0 ? 1.0 - share : 0.0);
+            CHECK(std::abs(at[height] - episodes * p) <= 5.0 * std::sqrt(episodes * p * (1.0 - p)));
+        }
+    }
+    using gmac::testing::message_of;
+    for (double const wrong : {-0.1, 1.5, std::nan("")})
+        CHECK(message_of([&] { windy_cliff walk(wrong); }).starts_with("windy_cliff: exploring_starts is "));
+}

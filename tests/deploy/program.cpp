@@ -45,9 +45,12 @@ TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
     }
     CHECK((words >> std::ws).eof());
 
-    auto const option = act("--help");
-    CHECK(option.status == 1);
-    CHECK(option.text.find("usage: gmac-act") != std::string::npos);
+    auto const none = act("</dev/null");
+    CHECK(none.status == 1);
+    CHECK(none.text.find("policy is required") != std::string::npos);
+    auto const risk = act(fmt::format("{} --risk 0.5 <{}", file, input));
+    CHECK(risk.status == 1);
+    CHECK(risk.text.ends_with("--risk is 0.5, but the policy has learned to act by one statistic only\n"));
     auto const missing = act(fmt::format("{}.missing <{}", file, input));
     CHECK(missing.status == 1);
     CHECK(missing.text.find("cannot read " + file + ".missing") != std::string::npos);
@@ -100,4 +103,25 @@ TEST_CASE("gmac-act takes one observation a line, to the last token", "[deploy]"
     CHECK(full.status == 1);
     CHECK(act(fmt::format("{} <{}", file, folder.path.string())).text ==
           "gmac-act: the standard input cannot be read: Is a directory\n");
+}
+
+TEST_CASE("gmac-act acts by the statistic that it is told", "[deploy]") {
+    // The action is the last number.
+    deployed_policy<> policy(nn::mlp<backends::simd<float>>({2, 1}, {.function = nn::activation::none}),
+                             {actors::diagonal_gaussian{},
+                              box::uniform(1, -HUGE_VALF, HUGE_VALF),
+                              {},
+                              statistic_range{statistic_kind::wang, -1.0, 1.0}});
+    policy.parameters()[1] = 1.0f;
+    policy.parameters()[3] = 1.0f;
+    scratch_folder folder;
+    auto const file = (folder.path / "policy.safetensors").string();
+    save_policy(file, policy);
+    auto const with = [&](std::string const& options) { return act(fmt::format("{} {} <<<'7'", file, options)); };
+    CHECK(with("--risk 0.25").text == "0.25\n");
+    CHECK(with("--risk -1").text == "-1\n");
+    CHECK(with("").text ==
+          "gmac-act: the policy has learned to act by wang of any parameter from -1 to 1: choose one by --risk\n");
+    CHECK(with("--risk 2").text ==
+          "gmac-act: the parameter of wang is 2, but the policy has learned those from -1 to 1\n");
 }

@@ -205,3 +205,25 @@ TEST_CASE("what cannot be evaluated is said", "[evaluate]") {
     std::filesystem::resize_file(file, 500);
     says(path, "truncated");
 }
+
+TEST_CASE("a run that has learned a range of statistics is evaluated by any of them, and others by none",
+          "[evaluate]") {
+    scratch_folder const folder;
+    std::string const path = run(folder, "run", "--env classic/cart_pole --statistic mean_minus_deviations:-1..3");
+    auto const with = [&](std::string const& risk) {
+        return evaluate(fmt::format("'{}' --episodes 20 --seed 1000001 {}", path, risk));
+    };
+    auto const drawn = json::parse(with("").text);
+    CHECK(drawn["runs"][0]["returns"] == json::parse(slurp(folder / "run" / "summary.json"))["evaluation"]["returns"]);
+    CHECK_FALSE(drawn.contains("risk"));
+    auto const one = json::parse(with("--risk 3").text);
+    CHECK(one["risk"] == 3.0);
+    CHECK(one["runs"][0]["returns"] != drawn["runs"][0]["returns"]);
+    CHECK(with("--risk 4")
+              .text.find("the parameter of mean_minus_deviations is 4, but the policy has learned those "
+                         "from -1 to 3") != std::string::npos);
+    std::string const plain = run(folder, "plain", "--env classic/cart_pole");
+    CHECK(evaluate(fmt::format("'{}' --risk 1", plain))
+              .text.find("--risk is 1, but the run has learned to act by one statistic only, mean") !=
+          std::string::npos);
+}

@@ -66,6 +66,13 @@ TEST_CASE("numbers and names that could be read in two ways are refused") {
     refused("--statistic cvar:0", "the probability of cvar is 0, but must be in (0, 1]");
     refused("--statistic cvar:", "the parameter of --statistic is \"\", but must be a decimal number");
     refused("--statistic wang:-4", "the parameter of wang is -4, but must be in [-3, 3]");
+    refused("--statistic cvar:0.1..", "the second parameter of --statistic is \"\", but must be a decimal number");
+    refused("--statistic cvar:..1", "the parameter of --statistic is \"\", but must be a decimal number");
+    refused("--statistic cvar:0..1", "the probability of cvar is 0, but must be in (0, 1]");
+    refused("--statistic cvar:0.5..0.1", "the parameters of cvar are from 0.5 to 0.1, but must rise");
+    refused("--statistic cvar:0.5..0.5", "the parameters of cvar are from 0.5 to 0.5, but must rise");
+    refused("--statistic cvar:0.1..0.5..1", "the second parameter of --statistic is \"0.5..1\", but must be");
+    refused("--exploring-starts 0.5", "--exploring-starts is an option of Windy cliff and does not go with");
     refused("--statistic cvar:0.1 --algorithm ppo",
             "--statistic is cvar:0.1, but must be mean with ppo, which learns no distribution");
     refused("--checkpoint-seconds nan", "--checkpoint-seconds is \"nan\", but must be a decimal number");
@@ -246,5 +253,11 @@ TEST_CASE("a run with a statistic is its own, with every method, and is resumed 
         REQUIRE(train(fmt::format("--resume {} --frames 512{}", folder / "cut", quiet)).status == 0);
         CHECK(state_of(folder.path / "cut") == state_of(folder.path / "cautious"));
         CHECK(numbers_of(folder.path / "mean") != numbers_of(folder.path / "cautious"));
+        // A parameter for each episode.
+        std::string const range = "--statistic mean_minus_deviations:-1..1 --normalize-observations true";
+        run("range", "--frames 512 " + range);
+        run("range-cut", "--frames 256 " + range);
+        REQUIRE(train(fmt::format("--resume {} --frames 512{}", folder / "range-cut", quiet)).status == 0);
+        CHECK(state_of(folder.path / "range-cut") == state_of(folder.path / "range"));
     }
 }
