@@ -46,7 +46,7 @@ TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
     CHECK((words >> std::ws).eof());
 
     auto const none = act("</dev/null");
-    CHECK(none.status == 1);
+    CHECK(none.status != 0);
     CHECK(none.text.find("policy is required") != std::string::npos);
     auto const risk = act(fmt::format("{} --risk 0.5 <{}", file, input));
     CHECK(risk.status == 1);
@@ -117,7 +117,9 @@ TEST_CASE("gmac-act acts by the statistic that it is told", "[deploy]") {
     scratch_folder folder;
     auto const file = (folder.path / "policy.safetensors").string();
     save_policy(file, policy);
-    auto const with = [&](std::string const& options) { return act(fmt::format("{} {} <<<'7'", file, options)); };
+    auto const input = (folder.path / "observations.txt").string();
+    std::ofstream(input) << "7\n";
+    auto const with = [&](std::string const& options) { return act(fmt::format("{} {} <{}", file, options, input)); };
     CHECK(with("--risk 0.25").text == "0.25\n");
     CHECK(with("--risk -1").text == "-1\n");
     CHECK(with("").text ==

@@ -211,7 +211,7 @@ TEST_CASE("a run that has learned a range of statistics is evaluated by any of t
     scratch_folder const folder;
     std::string const path = run(folder, "run", "--env classic/cart_pole --statistic mean_minus_deviations:-1..3");
     auto const with = [&](std::string const& risk) {
-        return evaluate(fmt::format("'{}' --episodes 20 --seed 1000001 {}", path, risk));
+        return evaluate(fmt::format("'{}' --episodes 12 --seed 1000001 {}", path, risk));
     };
     auto const drawn = json::parse(with("").text);
     CHECK(drawn["runs"][0]["returns"] == json::parse(slurp(folder / "run" / "summary.json"))["evaluation"]["returns"]);
