@@ -22,9 +22,9 @@ declare -A below=(
     [backends]='core nn'
     [storage]='core version'
     [torch]='core distributions heads targets losses nn'
-    [agent]='core distributions heads targets losses environment actors nn backends'
+    [agent]='core distributions heads statistics targets losses environment actors nn backends'
     [agents]='core distributions heads targets losses environment actors nn backends agent' # the paper's methods by name
-    [deploy]='core environment actors nn backends storage agent'
+    [deploy]='core statistics environment actors nn backends storage agent'
 )
 
 failed=0
