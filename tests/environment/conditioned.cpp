@@ -16,6 +16,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -124,10 +125,10 @@ TEST_CASE("around normalised environments, which do not see the number; goes on 
 TEST_CASE("bounds and shapes that cannot be are told") {
     vector_environment<counting> inner(2, 3);
     float const nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
-    for (auto const& [low, high] : {std::pair(1.0f, -1.0f), std::pair(nan, 1.0f), std::pair(-1.0f, nan),
-                                    std::pair(-infinity, 1.0f), std::pair(0.0f, infinity)})
+    for (auto const& bounds : {std::pair(1.0f, -1.0f), std::pair(nan, 1.0f), std::pair(-1.0f, nan),
+                               std::pair(-infinity, 1.0f), std::pair(0.0f, infinity)})
         CHECK(message_of([&] {
-                  conditioned_environments(inner, 0, low, high);
+                  conditioned_environments(inner, 0, bounds.first, bounds.second);
               }).starts_with("conditioned_environments: the numbers are to be drawn in ["));
     conditioned_environments told(inner);
     buffers bare(inner);
