@@ -50,7 +50,7 @@ struct diagonal_gaussian {
                 "diagonal_gaussian: {} free parameters were given, but with "
                 "state-dependent deviations it has none",
                 free_parameters.size());
-        std::ranges::fill(free_parameters, static_cast<T>(std::log(initial_deviation)));
+        std::fill(free_parameters.begin(), free_parameters.end(), static_cast<T>(std::log(initial_deviation)));
     }
 
     /// Draws an action for each row, with one normal of the row's stream for each element. Nothing is allocated.

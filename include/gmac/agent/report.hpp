@@ -119,7 +119,7 @@ struct evaluation_report {
             sum += one.reward_sum;
             steps += static_cast<double>(one.length);
         }
-        std::ranges::sort(returns);
+        std::sort(returns.begin(), returns.end());
         report.mean_return = sum / static_cast<double>(n);
         report.median_return = 0.5 * (returns[(n - 1) / 2] + returns[n / 2]);
         report.lowest_return = returns.front();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/bit_cast.hpp>
 #include <gmac/core/lanes.hpp>
 
 #include <xsimd/xsimd.hpp>
 
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -174,14 +174,14 @@ template <class V>
     if constexpr (is_batch<V>)
         return recast<unsigned_of<scalar_of<V>>>(x);
     else
-        return std::bit_cast<unsigned_of<V>>(x);
+        return gmac::detail::bit_cast<unsigned_of<V>>(x);
 }
 template <class V>
 [[nodiscard, gnu::always_inline]] inline V from_bits(typename bits_of<V>::type const& x) noexcept {
     if constexpr (is_batch<V>)
         return recast<scalar_of<V>>(x);
     else
-        return std::bit_cast<V>(x);
+        return gmac::detail::bit_cast<V>(x);
 }
 
 #if defined(__AVX512F__)
@@ -254,7 +254,7 @@ template <class V>
 [[nodiscard, gnu::always_inline]] inline V with_sign_of(V const& x, V const& magnitude) noexcept {
     using B = typename bits_of<V>::type;
     using T = scalar_of<V>;
-    return from_bits<V>(to_bits(magnitude) | (to_bits(x) & B(std::bit_cast<unsigned_of<T>>(T(-0.0)))));
+    return from_bits<V>(to_bits(magnitude) | (to_bits(x) & B(gmac::detail::bit_cast<unsigned_of<T>>(T(-0.0)))));
 }
 
 #if defined(__AVX512F__)

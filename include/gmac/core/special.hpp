@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/bit_cast.hpp>
 #include <gmac/core/detail/normal_quantile.hpp>
 #include <gmac/core/detail/special_coefficients.hpp>
 #include <gmac/core/lane_arithmetic.hpp>
@@ -99,7 +100,7 @@ template <class V>
     // The exponent as a number: put into the last bits of 2^mantissa_bits, which is taken away again.
     constexpr double two_to_mantissa = sizeof(T) == 4 ? 0x1p23 : 0x1p52;
     V const biased = from_bits<V>(shift_right<layout<T>::mantissa_bits>(bits) |
-                                  B(std::bit_cast<unsigned_of<T>>(static_cast<T>(two_to_mantissa))));
+                                  B(gmac::detail::bit_cast<unsigned_of<T>>(static_cast<T>(two_to_mantissa))));
     V const mantissa = from_bits<V>((bits & B(layout<T>::mantissa)) | B(layout<T>::one)); // in [1, 2)
     auto const upper = mantissa > constant<V>(0x1.6a09e6p0);
     V const m = select(upper, V(mantissa * constant<V>(0.5)), mantissa); // in [√½, √2]

@@ -5,10 +5,14 @@
 
 #include <concepts>
 #include <cstddef>
-#include <span> // and the concept of a contiguous range; <ranges> would take longer to compile
+#include <span> // and in libstdc++ the concept of a contiguous range; there <ranges> would take longer to compile
 #include <string_view>
 #include <type_traits>
 #include <utility>
+
+#if defined(_LIBCPP_VERSION)
+#include <ranges>
+#endif
 
 namespace gmac::inline GMAC_ABI {
 

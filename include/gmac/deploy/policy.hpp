@@ -218,7 +218,7 @@ template <class Agent>
         policy(agent.networks().trunk(), {agent.actor(), agent.action_space(), observation_clip, agent.value_range()});
     // An agent's parameters begin with its policy's.
     auto const mine = policy.parameters();
-    std::ranges::copy(agent.parameters().first(mine.size()), mine.data());
+    std::copy_n(agent.parameters().data(), mine.size(), mine.data());
     return policy;
 }
 

@@ -181,7 +181,8 @@ private:
         if (std::abs(sum - T(1)) > std::numeric_limits<T>::epsilon() * static_cast<T>(size()))
             for (point& p : points_)
                 p.weight /= sum;
-        std::ranges::stable_sort(points_, {}, &point::location);
+        std::stable_sort(points_.begin(), points_.end(),
+                         [](point const& a, point const& b) { return a.location < b.location; });
         cumulative_.reserve(points_.size());
         T below(0);
         for (point const& c : points_)

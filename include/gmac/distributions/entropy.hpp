@@ -35,8 +35,9 @@ namespace detail {
 
 template <std::floating_point T>
 [[nodiscard]] bool has_point(gaussian_mixture<T> const& mixture) noexcept {
-    return std::ranges::any_of(mixture.components(),
-                               [](auto const& c) { return c.weight > T(0) && c.deviation == T(0); });
+    auto const components = mixture.components();
+    return std::any_of(components.begin(), components.end(),
+                       [](auto const& c) { return c.weight > T(0) && c.deviation == T(0); });
 }
 
 /// −Σ_i w_i log Σ_j w_j exp(log_affinity(i, j)).

@@ -77,7 +77,7 @@ private:
             if (k + 1 == history_.frames || history_.padding == history_padding::first)
                 write(observation, frame);
             else
-                std::ranges::fill(frame, O(0));
+                std::fill(frame.begin(), frame.end(), O(0));
         }
     }
 

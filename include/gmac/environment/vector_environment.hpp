@@ -197,7 +197,7 @@ private:
         if constexpr (masked_environment<E>) {
             slot& own = slots_[i];
             auto const allowed = std::span(masks_).subspan(i * action_count(), action_count());
-            std::ranges::fill(allowed, std::uint8_t(1));
+            std::fill(allowed.begin(), allowed.end(), std::uint8_t(1));
             std::as_const(own.world).action_mask(allowed);
             own.fault.check_mask(allowed, own.length);
         }

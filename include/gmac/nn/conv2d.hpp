@@ -89,7 +89,7 @@ public:
     void initialize(std::span<scalar> parameters, random_stream& stream) const {
         require_parameters(parameters.size(), "conv2d::initialize");
         initialize_orthogonal(weight(parameters), static_cast<scalar>(options_.gain), stream);
-        std::ranges::fill(parameters.subspan(shape_.window() * shape_.filters), scalar(0));
+        std::fill_n(parameters.data() + shape_.window() * shape_.filters, shape_.filters, scalar(0));
     }
 
     template <class Visit>
@@ -124,7 +124,7 @@ public:
             require_shape(input_gradient, input.rows(), inputs(), "the input gradient", "conv2d::backward");
             t.passes.prepare_backward(weight(parameters));
         }
-        std::ranges::fill(parameter_gradient, scalar(0));
+        std::fill(parameter_gradient.begin(), parameter_gradient.end(), scalar(0));
         vector_view<scalar> const bias_sum = bias(parameter_gradient);
         for (std::size_t i = 0; i < input.rows(); ++i) {
             set_delta(t, i, output_gradient.row(i));

@@ -181,7 +181,7 @@ public:
             t.kept_hidden = buffer<scalar>(t.capacity * outputs() * options_.hidden);
             run_forward(parameters, features, t);
         }
-        std::ranges::fill(parameter_gradient, scalar(0));
+        std::fill(parameter_gradient.begin(), parameter_gradient.end(), scalar(0));
         t.shared_gradient.fill(scalar(0));
         for (std::size_t first = 0; first < t.rows; first += chunk_states())
             backward_chunk(parameters, features, t, output_gradient, parameter_gradient, feature_gradient, first,
@@ -338,7 +338,7 @@ private:
                                 std::size_t first, std::size_t count) const {
         for (std::size_t s = 0; s < count; ++s) {
             copy_feature(features, t, first + s);
-            std::ranges::fill(t.sums, scalar(0));
+            std::fill(t.sums.begin(), t.sums.end(), scalar(0));
             for (std::size_t n = 0; n < outputs(); ++n) {
                 scalar const* const p = phi_row(t, first, s, n);
                 scalar* const d = t.product_gradient.data() + (s * outputs() + n) * inputs();

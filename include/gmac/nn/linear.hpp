@@ -56,7 +56,7 @@ public:
         require_parameters(parameters.size(), "linear::initialize");
         initialize_orthogonal(matrix_view<scalar>(parameters.data(), inputs_, outputs_),
                               static_cast<scalar>(options_.gain), stream);
-        std::ranges::fill(parameters.subspan(inputs_ * outputs_), scalar(0));
+        std::fill_n(parameters.data() + inputs_ * outputs_, outputs_, scalar(0));
     }
 
     template <class Visit>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/archive.hpp>
+#include <gmac/core/detail/bit_cast.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/storage/json.hpp>
 #include <gmac/storage/snapshot.hpp>
@@ -212,9 +213,8 @@ private:
 /// Sorts the tensors by their place and checks that they are as large as their shapes say and fill `data_size` bytes
 /// without overlap or hole. Throws gmac::error.
 inline void check_layout(header& described, std::uint64_t data_size, std::string_view where) {
-    std::ranges::sort(described.tensors, [](entry const& a, entry const& b) {
-        return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-    });
+    std::sort(described.tensors.begin(), described.tensors.end(),
+              [](entry const& a, entry const& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
     std::uint64_t place = 0;
     for (entry const& tensor : described.tensors) {
         auto const type = element_type_named(tensor.dtype);
@@ -227,7 +227,7 @@ inline void check_layout(header& described, std::uint64_t data_size, std::string
                 in_quotes(tensor.name), tensor.begin, place);
         place = tensor.end;
         // A zero anywhere makes the tensor empty, whatever the other extents are.
-        bool const empty = std::ranges::find(tensor.shape, 0u) != tensor.shape.end();
+        bool const empty = std::find(tensor.shape.begin(), tensor.shape.end(), 0u) != tensor.shape.end();
         std::uint64_t size = empty ? 0 : size_of(*type);
         for (std::uint64_t const extent : tensor.shape)
             if (!empty && size <= data_size) // beyond, the product could overflow, and it is too large anyway
@@ -245,8 +245,9 @@ inline void check_layout(header& described, std::uint64_t data_size, std::string
     std::vector<std::size_t> order(state.tensors().size());
     for (std::size_t i = 0; i < order.size(); ++i)
         order[i] = i;
-    std::ranges::stable_sort(order, std::ranges::greater(),
-                             [&](std::size_t i) { return size_of(state.tensors()[i].type); });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return size_of(state.tensors()[a].type) > size_of(state.tensors()[b].type);
+    });
     return order;
 }
 
@@ -277,7 +278,7 @@ inline void check_layout(header& described, std::uint64_t data_size, std::string
     text.append((8 - text.size() % 8) % 8, ' ');
     require(text.size() <= max_header_size, "safetensors: the header has {} bytes, but at most {} are allowed",
             text.size(), max_header_size);
-    auto const length = std::bit_cast<std::array<char, 8>>(static_cast<std::uint64_t>(text.size()));
+    auto const length = gmac::detail::bit_cast<std::array<char, 8>>(static_cast<std::uint64_t>(text.size()));
     return std::string(length.data(), length.size()) + text;
 }
 

@@ -160,7 +160,8 @@ private:
         void array(std::string const& name, element_type type, std::span<std::size_t const> shape,
                    void* data) override {
             tensor const& stored = find(name);
-            require(stored.type == type && std::ranges::equal(stored.shape, shape),
+            require(stored.type == type &&
+                        std::equal(stored.shape.begin(), stored.shape.end(), shape.begin(), shape.end()),
                     "{}: {} is {}, but the state wants {}", place, name, describe(stored.type, stored.shape),
                     describe(type, shape));
             if (!stored.data.empty())

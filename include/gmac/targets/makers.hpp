@@ -47,7 +47,9 @@ public:
     maker(Head const&, sr_lambda const&, std::size_t rows, std::size_t /*states*/) : returns_(rows) {}
 
     [[nodiscard]] batch make_batch(std::size_t rows) const { return {buffer<scalar>(rows)}; }
-    void make(Head const&, rollout_source<scalar> const& source) { std::ranges::copy(source.returns, returns_.data()); }
+    void make(Head const&, rollout_source<scalar> const& source) {
+        std::copy(source.returns.begin(), source.returns.end(), returns_.data());
+    }
     [[nodiscard]] returns take(std::span<std::uint32_t const> rows, batch& to) const noexcept {
         gmac::detail::gather(rows, returns_.data(), 1, to.values.data());
         return returns(to.values.data(), rows.size());
@@ -71,7 +73,7 @@ public:
 
     [[nodiscard]] batch make_batch(std::size_t rows) const { return {buffer<scalar>(rows), buffer<scalar>(rows)}; }
     void make(Head const&, rollout_source<scalar> const& source) {
-        std::ranges::copy(source.returns, returns_.data());
+        std::copy(source.returns.begin(), source.returns.end(), returns_.data());
         std::copy_n(source.values.data(), old_values_.size(), old_values_.data());
     }
     [[nodiscard]] clipped_returns take(std::span<std::uint32_t const> rows, batch& to) const noexcept {

@@ -298,7 +298,7 @@ private:
         to.entropy = 0.0;
         for (scalar const entropy : first(to.entropies))
             to.entropy += static_cast<double>(entropy);
-        std::ranges::fill(first(to.entropy_gradient), -static_cast<scalar>(from_.options.entropy_coefficient) * share);
+        std::fill_n(to.entropy_gradient.data(), count, -static_cast<scalar>(from_.options.entropy_coefficient) * share);
         from_.actor.gradient(outputs, free, actions, vector_view<scalar const>(first(to.log_probability_gradient)),
                              vector_view<scalar const>(first(to.entropy_gradient)),
                              matrix_view<scalar>(to.work.actor_gradient.data(), count, networks.actor_outputs()),
@@ -328,7 +328,7 @@ private:
             sums.loss += p.sums.loss + p.value_loss;
         }
         report.approximate_kl += sums.kl;
-        std::ranges::copy(parts_[0].gradient, gradient_.data());
+        std::copy(parts_[0].gradient.begin(), parts_[0].gradient.end(), gradient_.data());
         for (std::size_t s = 1; s < parts; ++s)
             for (std::size_t i = 0; i < gradient_.size(); ++i)
                 gradient_[i] += parts_[s].gradient[i];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/bit_cast.hpp>
 #include <gmac/core/view.hpp>
 
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ template <std::floating_point T>
 [[nodiscard]] constexpr auto ordered_bits(T number) noexcept {
     using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     constexpr word sign = word(1) << (8 * sizeof(word) - 1);
-    auto const bits = std::bit_cast<word>(number);
+    auto const bits = gmac::detail::bit_cast<word>(number);
     return (bits & sign) != 0 ? word(~bits) : word(bits | sign);
 }
 

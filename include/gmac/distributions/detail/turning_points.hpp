@@ -124,7 +124,7 @@ private:
         }
         std::erase_if(cuts_, [&](R x) { return x < low || x > high; });
         for (auto* const places : {&points_, &cuts_}) {
-            std::ranges::sort(*places);
+            std::sort(places->begin(), places->end());
             places->erase(std::unique(places->begin(), places->end()), places->end());
         }
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/bit_cast.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace gmac::inline GMAC_ABI::detail {
 
 /// By the exponent's bits: std::isfinite is not constexpr.
 [[nodiscard]] constexpr bool is_finite(float x) noexcept {
-    return (std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0x7f800000u;
+    return (gmac::detail::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0x7f800000u;
 }
 [[nodiscard]] constexpr bool is_finite(double x) noexcept {
-    return (std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u) != 0x7ff0000000000000u;
+    return (gmac::detail::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u) != 0x7ff0000000000000u;
 }
 
 /// To ±bound; a NaN stays one.
@@ -141,7 +141,7 @@ public:
 
     /// Without an action that is allowed the episode cannot go on.
     void check_mask(std::span<std::uint8_t const> allowed, std::uint64_t step) noexcept {
-        if (std::ranges::all_of(allowed, [](std::uint8_t may) { return may == 0; })) [[unlikely]]
+        if (std::all_of(allowed.begin(), allowed.end(), [](std::uint8_t may) { return may == 0; })) [[unlikely]]
             note(quantity::mask, 0.0, allowed.size(), step);
     }
 

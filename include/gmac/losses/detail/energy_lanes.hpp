@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/bit_cast.hpp>
 #include <gmac/core/detail/transpose.hpp>
 #include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +53,8 @@ template <class V>
 [[gnu::noinline]] void put_back(tag_of<V> const* tags, V const* values, std::size_t count, V* to) noexcept {
     using S = lanes::scalar_of<tag_of<V>>;
     auto const place = [](S const& tag) {
-        return static_cast<std::size_t>(static_cast<std::uint16_t>(std::bit_cast<lanes::detail::unsigned_of<S>>(tag)));
+        return static_cast<std::size_t>(
+            static_cast<std::uint16_t>(gmac::detail::bit_cast<lanes::detail::unsigned_of<S>>(tag)));
     };
     if constexpr (lanes::width_of<V> == 1) {
         for (std::size_t p = 0; p < count; ++p)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/bit_cast.hpp>
 #include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/losses/detail/folded_normal.hpp>
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +68,7 @@ template <class V>
                                            _mm512_load_ps(row.data()));
     else
 #endif
-        return V(row[std::bit_cast<std::uint32_t>(places) % 16]);
+        return V(row[gmac::detail::bit_cast<std::uint32_t>(places) % 16]);
 }
 
 /// erf(erf_step x), and its derivative, of N arguments side by side. Errors: 1.2e-7 of erf(z), absolute and, near 0, relative,

@@ -96,7 +96,9 @@ inline constexpr auto merging = [] {
 }();
 template <auto& Network>
 inline constexpr std::size_t size_of =
-    (*std::ranges::max_element(Network, {}, [](comparator const& c) { return c[1]; }))[1] + 1;
+    (*std::max_element(Network.begin(), Network.end(),
+                       [](comparator const& a, comparator const& b) { return a[1] < b[1]; }))[1] +
+    1;
 
 /// Keys, with or without tags: what a network is applied to.
 template <class V, class Tag>
