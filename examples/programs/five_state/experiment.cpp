@@ -150,7 +150,8 @@ private:
 /// A table of five value distributions, learned by Adam from SR(λ) targets. It has no network: the raw outputs of the
 /// head are the parameters.
 template <class Values, class Loss>
-result learn_table(chain const& world, std::string_view method, options const& asked, Loss const& loss, Values values) {
+result learn_table(chain const& world, std::string_view method, options const& asked, watcher const& watch,
+                   Loss const& loss, Values values) {
     using head_type = typename Values::head_type;
     constexpr std::size_t states = chain::states;
     head_type const head{};
@@ -188,6 +189,8 @@ result learn_table(chain const& world, std::string_view method, options const& a
         found.learned = values.value_of(outputs, 0);
         found.steps.push_back(static_cast<double>(step));
         found.distances.push_back(energy(found.learned, truth));
+        if (watch)
+            watch(found.learned);
     };
     std::size_t const interval = (std::max)(asked.steps / 100, std::size_t{1});
     for (std::size_t step = 0; step < asked.steps; ++step) {
@@ -219,10 +222,10 @@ void validate(options const& asked) {
             "kappa is {}, but must be positive and finite (the quantile methods are those with kappa 0)", asked.kappa);
 }
 
-result learn(chain const& world, std::string_view method, options const& asked) {
+result learn(chain const& world, std::string_view method, options const& asked, watcher const& watch) {
     validate(asked);
     auto const by_points = [&](auto const& loss, auto impute) {
-        return learn_table(world, method, asked, loss, point_values(impute, asked.episodes));
+        return learn_table(world, method, asked, watch, loss, point_values(impute, asked.episodes));
     };
     losses::huber_quantile const huber{.kappa = asked.kappa};
     losses::huber_quantile const pinball{.kappa = 0.0};
@@ -240,7 +243,8 @@ result learn(chain const& world, std::string_view method, options const& asked) 
     if (method == "sample_energy")
         return by_points(losses::sample_energy{}, as_they_are{});
     if (method == "gaussian_mixture_energy")
-        return learn_table(world, method, asked, losses::gaussian_mixture_energy{}, mixture_values(asked.episodes));
+        return learn_table(world, method, asked, watch, losses::gaussian_mixture_energy{},
+                           mixture_values(asked.episodes));
     fail("there is no method {}; there are {}", method, fmt::join(methods, ", "));
 }
 

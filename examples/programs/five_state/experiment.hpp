@@ -46,9 +46,13 @@ struct result {
     std::vector<double> distances{}; ///< to the truth, while learning
 };
 
+/// Is shown the value of S1 at each moment at which the distance is measured.
+using watcher = std::function<void(distribution const& learned)>;
+
 /// Learns the five value distributions by one method. The episodes depend on the chain and the seed only, so all methods
 /// see the same. Throws gmac::error for an unknown method or options out of range.
-[[nodiscard]] result learn(chain const& world, std::string_view method, options const& asked);
+[[nodiscard]] result learn(chain const& world, std::string_view method, options const& asked,
+                           watcher const& watch = {});
 
 /// All methods on both chains, in the order of `chains` and `methods`; `done` is told of each.
 [[nodiscard]] std::vector<result> learn_all(options const& asked, std::function<void(result const&)> const& done = {});
