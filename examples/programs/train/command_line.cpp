@@ -33,7 +33,8 @@ struct choice {
 void add_choice(CLI::App& app, choice& chosen) {
     char const* const group = "What to train";
     add_option(app, "--env", chosen.environment,
-               fmt::format("{}, or an Atari game as ale/GAME", fmt::join(environment_names(), ", ")))
+               fmt::format("{}, an Atari game as ale/GAME, or a shared library as FILE.so",
+                           fmt::join(environment_names(), ", ")))
         ->group(group);
     add_option(app, "--algorithm", chosen.algorithm,
                fmt::format("{}; gmac unless the preset says otherwise", fmt::join(algorithm_names(), ", ")))
@@ -84,6 +85,8 @@ void refuse_for(std::string const& environment, CLI::Option& option) {
 
 request parse(int argc, char const* const* argv) {
     choice chosen = look_ahead(argc, argv);
+    if (is_library(chosen.environment)) // a run may go on from another folder
+        chosen.environment = std::filesystem::absolute(chosen.environment).lexically_normal().string();
     request asked;
     asked.resume = chosen.resume;
     if (!chosen.preset.empty())
@@ -168,6 +171,8 @@ request parse(int argc, char const* const* argv) {
     validate(asked.settings);
     if (asked.out.empty()) {
         std::string name = asked.settings.environment;
+        if (is_library(name))
+            name = std::filesystem::path(name).stem().string();
         for (char const separator : {'/', ':'})
             std::ranges::replace(name, separator, '-');
         asked.out = fmt::format("runs/{}-{}-{}", name, asked.settings.algorithm, asked.settings.seed);

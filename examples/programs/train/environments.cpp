@@ -2,6 +2,7 @@
 #include "environments.hpp"
 
 #include <gmac/core/error.hpp>
+#include <gmac/environment/plugin/environments.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
 #include "classic/cart_pole.hpp"
@@ -44,6 +45,8 @@ std::unique_ptr<environment_batch> make_environments(settings const& settings, s
     require_environment(name);
     require(!sees_images(name), "{} shows images, and this program looks at environments with real observations only",
             name);
+    if (is_library(name))
+        return std::make_unique<plugin_environments>(name, count, seed, settings.environment_options);
     if (name == "classic/cart_pole")
         return std::make_unique<vector_environment<classic::cart_pole>>(count, seed, &tasks);
     if (name == "classic/pendulum")

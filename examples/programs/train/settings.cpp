@@ -115,6 +115,24 @@ settings deep_sea(std::size_t size) {
     return s;
 }
 
+/// Of which nothing is known.
+settings library() {
+    settings s;
+    s.frames = 1'000'000;
+    s.environments = 16;
+    s.agent.steps = 128;
+    s.agent.minibatch = 256;
+    s.agent.learning_rate = 5e-4;
+    s.agent.schedule = rate_schedule::linear;
+    s.agent.entropy_coefficient = 0.01;
+    s.agent.max_gradient_norm = 0.5;
+    s.agent.hidden = {64, 64};
+    s.agent.shared_trunk = false;
+    s.normalize_observations = true;
+    s.normalize_rewards = true;
+    return s;
+}
+
 /// The paper's, which are the defaults of agent_options too.
 settings bullet() {
     settings s;
@@ -212,6 +230,9 @@ void from_json_value(std::string_view name, nlohmann::ordered_json const& json, 
 
 } // namespace
 
+bool is_library(std::string_view environment) {
+    return environment.ends_with(".so");
+}
 bool is_atari(std::string_view environment) {
     return environment.starts_with("ale/") && environment.size() > 4;
 }
@@ -235,6 +256,8 @@ bool group_fits(std::string_view group, std::string_view environment) {
         return is_atari(environment);
     if (group == "Robots")
         return environment.starts_with("bullet/");
+    if (group == "Shared libraries")
+        return is_library(environment);
     if (group == "Windy cliff")
         return environment == "classic/windy_cliff";
     return group != "MinAtar games" || is_minatar(environment);
@@ -256,8 +279,9 @@ std::optional<std::size_t> deep_sea_size(std::string const& environment) {
 
 void require_environment(std::string const& name) {
     std::string const listed = deep_sea_size(name) ? name.substr(0, name.find(':')) + ":N" : name;
-    require(std::ranges::find(environments, listed) != environments.end(), "unknown environment \"{}\"; known are {}",
-            name, fmt::join(environments, ", "));
+    require(is_library(name) || std::ranges::find(environments, listed) != environments.end(),
+            "unknown environment \"{}\"; known are {}, and shared libraries, FILE.so", name,
+            fmt::join(environments, ", "));
 }
 std::span<std::string_view const> preset_names() {
     return presets;
@@ -328,6 +352,7 @@ settings default_settings(std::string const& environment, std::string const& alg
                  : environment == "classic/cart_pole"   ? cart_pole(algorithm)
                  : environment == "classic/pendulum"    ? pendulum()
                  : environment == "classic/windy_cliff" ? windy_cliff()
+                 : is_library(environment)              ? library()
                                                         : bullet();
     s.environment = environment;
     s.algorithm = algorithm;

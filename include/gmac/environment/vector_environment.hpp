@@ -168,7 +168,7 @@ private:
         space_ = slots_.front().world.action_space();
         observation_size_ = slots_.front().world.observation_size();
         history_ = history_of(slots_.front().world);
-        detail::check_space(space_, observation_size_);
+        detail::check_space("vector_environment", space_, observation_size_);
         require(history_.frames > 0,
                 "vector_environment: the environment's history has 0 frames, but must have at least 1");
         bool const is_discrete = std::holds_alternative<discrete>(space_);
@@ -228,10 +228,10 @@ private:
             for (std::size_t j = 0; j < actions.cols(); ++j) {
                 float const action = actions(i, j);
                 if (!detail::contains(space_, j, action)) [[unlikely]]
-                    detail::raise_action(space_, i, slots_[i].length + 1, j, action);
+                    detail::raise_action("vector_environment", space_, i, slots_[i].length + 1, j, action);
                 if constexpr (masked_environment<E>)
                     if (masks_[i * action_count() + static_cast<std::size_t>(action)] == 0) [[unlikely]]
-                        detail::raise_forbidden(i, slots_[i].length + 1, action);
+                        detail::raise_forbidden("vector_environment", i, slots_[i].length + 1, action);
                 actions_[i * actions.cols() + j] = action;
             }
         }

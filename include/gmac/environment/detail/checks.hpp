@@ -42,23 +42,23 @@ void copy_row(std::span<T const> from, vector_view<T> const& to) noexcept {
     }
 }
 
-inline void check_space(action_space const& space, std::size_t observation_size) {
-    require(observation_size > 0, "vector_environment: the environment's observation size is 0, but must be positive");
+/// `where` begins an error, here and below.
+inline void check_space(std::string_view where, action_space const& space, std::size_t observation_size) {
+    require(observation_size > 0, "{}: the environment's observation size is 0, but must be positive", where);
     if (auto const* numbers = std::get_if<discrete>(&space)) {
         // An action is handed over as a float, which counts in ones up to 2^24.
         require(numbers->count >= 1 && numbers->count <= (1u << 24u),
-                "vector_environment: the action space has {} actions, but must have 1 to 16777216", numbers->count);
+                "{}: the action space has {} actions, but must have 1 to 16777216", where, numbers->count);
         return;
     }
     auto const& bounds = std::get<box>(space);
-    require(
-        bounds.low.size() == bounds.high.size() && !bounds.low.empty(),
-        "vector_environment: the action space has {} lower and {} upper bounds, but needs as many of each, at least 1",
-        bounds.low.size(), bounds.high.size());
+    require(bounds.low.size() == bounds.high.size() && !bounds.low.empty(),
+            "{}: the action space has {} lower and {} upper bounds, but needs as many of each, at least 1", where,
+            bounds.low.size(), bounds.high.size());
     for (std::size_t j = 0; j < bounds.size(); ++j)
         require(bounds.low[j] <= bounds.high[j],
-                "vector_environment: the bounds of action element {} are [{}, {}], but the first must be the smaller",
-                j, bounds.low[j], bounds.high[j]);
+                "{}: the bounds of action element {} are [{}, {}], but the first must be the smaller", where, j,
+                bounds.low[j], bounds.high[j]);
 }
 
 [[nodiscard]] inline bool same_space(action_space const& a, action_space const& b) noexcept {
@@ -79,18 +79,18 @@ inline void check_space(action_space const& space, std::size_t observation_size)
     return action >= bounds.low[element] && action <= bounds.high[element] && is_finite(action);
 }
 
-[[noreturn]] inline void raise_action(action_space const& space, std::size_t environment, std::uint64_t step,
-                                      std::size_t element, float action) {
+[[noreturn]] inline void raise_action(std::string_view where, action_space const& space, std::size_t environment,
+                                      std::uint64_t step, std::size_t element, float action) {
     if (auto const* numbers = std::get_if<discrete>(&space))
         fail(
-            "vector_environment: environment {}, step {} of its episode: the action is {}, but must be a whole "
+            "{}: environment {}, step {} of its episode: the action is {}, but must be a whole "
             "number from 0 to {}",
-            environment, step, action, numbers->count - 1);
+            where, environment, step, action, numbers->count - 1);
     auto const& bounds = std::get<box>(space);
     fail(
-        "vector_environment: environment {}, step {} of its episode: action element {} is {}, but must be a finite "
+        "{}: environment {}, step {} of its episode: action element {} is {}, but must be a finite "
         "number in [{}, {}]",
-        environment, step, element, action, bounds.low[element], bounds.high[element]);
+        where, environment, step, element, action, bounds.low[element], bounds.high[element]);
 }
 
 template <class O>
@@ -108,10 +108,10 @@ void check_step_shapes(matrix_view<float const> const& actions, basic_step_resul
             result.rewards.size(), result.terminated.size(), result.truncated.size(), count);
 }
 
-[[noreturn]] inline void raise_forbidden(std::size_t environment, std::uint64_t step, float action) {
-    fail(
-        "vector_environment: environment {}, step {} of its episode: the action is {}, which action_mask forbids there",
-        environment, step, action);
+[[noreturn]] inline void raise_forbidden(std::string_view where, std::size_t environment, std::uint64_t step,
+                                         float action) {
+    fail("{}: environment {}, step {} of its episode: the action is {}, which action_mask forbids there", where,
+         environment, step, action);
 }
 
 /// The first number of an environment that was not finite, or a mask that allowed no action. Tasks write it down, and the

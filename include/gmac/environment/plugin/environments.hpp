@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/environment/plugin.h>
+#include <gmac/core/archive.hpp>
+#include <gmac/core/error.hpp>
+#include <gmac/core/view.hpp>
+#include <gmac/environment/detail/checks.hpp>
+#include <gmac/environment/environment.hpp>
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gmac::inline GMAC_ABI {
+
+namespace detail {
+
+/// A shared library that is open, with its environment's description, which was found to be whole.
+class environment_library {
+public:
+    explicit environment_library(std::filesystem::path const& file) : file_(file.string()) {
+        require(std::filesystem::exists(file), "there is no file {}", file_);
+        // With a slash in it, or the system's folders would be searched.
+        handle_.reset(dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL));
+        require(handle_ != nullptr, "{} is no shared library that can be loaded: {}", file_, reason());
+        void* const symbol = dlsym(handle_.get(), "gmac_environment_library");
+        require(symbol != nullptr,
+                "{} has no gmac_environment_library (gmac/environment/plugin.h), so it is no environment", file_);
+        auto* const library = reinterpret_cast<gmac_environment const* (*)()>(symbol);
+        description_ = library();
+        require(description_ != nullptr, "{}: gmac_environment_library returned no environment", file_);
+        check();
+    }
+
+    [[nodiscard]] gmac_environment const& operator*() const noexcept { return *description_; }
+    [[nodiscard]] gmac_environment const* operator->() const noexcept { return description_; }
+    [[nodiscard]] std::string const& file() const noexcept { return file_; }
+    [[nodiscard]] gmac::action_space const& action_space() const noexcept { return space_; }
+
+    /// What the environments say of the call that failed.
+    [[nodiscard]] std::string problem() const {
+        char const* const text = description_->problem ? description_->problem() : nullptr;
+        return text && *text ? text : "it gives no reason";
+    }
+
+private:
+    struct closed {
+        void operator()(void* handle) const noexcept { dlclose(handle); }
+    };
+    [[nodiscard]] static std::string reason() {
+        char const* const text = dlerror();
+        return text ? text : "no reason is known";
+    }
+
+    void check() {
+        gmac_environment const& is = *description_;
+        require(is.version == GMAC_ENVIRONMENT_VERSION,
+                "{} was made for version {} of gmac/environment/plugin.h, but this program has version {}", file_,
+                is.version, GMAC_ENVIRONMENT_VERSION);
+        for (auto const& [there, name] :
+             {std::pair(is.name != nullptr, "name"), std::pair(is.make != nullptr, "make"),
+              std::pair(is.destroy != nullptr, "destroy"), std::pair(is.reset != nullptr, "reset"),
+              std::pair(is.step != nullptr, "step")})
+            require(there, "{}: the environment's {} is NULL", file_, name);
+        require((is.state_size != nullptr) == (is.save != nullptr) && (is.save != nullptr) == (is.load != nullptr),
+                "{}: state_size, save and load must all be there or all be NULL", file_);
+        require(is.actions == 0 || is.action_size == 1,
+                "{}: a discrete action is one number, but the environment's action_size is {}", file_, is.action_size);
+        require(is.actions > 0 || is.allowed == nullptr, "{}: `allowed` is for discrete actions", file_);
+        require(is.actions > 0 || is.action_size == 0 || (is.low != nullptr && is.high != nullptr),
+                "{}: the actions are vectors, but their bounds are NULL", file_);
+        if (is.actions > 0)
+            space_ = discrete{is.actions};
+        else
+            space_ = box{{is.low, is.low + is.action_size}, {is.high, is.high + is.action_size}};
+        check_space(file_, space_, is.observation_size);
+    }
+
+    std::string file_;
+    std::unique_ptr<void, closed> handle_;
+    gmac_environment const* description_ = nullptr;
+    gmac::action_space space_;
+};
+
+} // namespace detail
+
+/// Environments of a shared library (gmac/environment/plugin.h), stepped by this thread:
+///
+///     gmac::plugin_environments worlds("./cliff.so", 16, /*seed*/ 1);
+///
+/// The constructor throws gmac::error, with the file's name, for what is no such library. What the library gives is checked as
+/// vector_environment checks its environments; what fails there is told with file, environment and step. Opt-in; needs POSIX.
+class plugin_environments final : public environment_batch {
+public:
+    plugin_environments(std::filesystem::path const& file, std::size_t count, std::uint64_t seed,
+                        std::string const& options = {})
+        : library_(file), count_(count) {
+        require(count > 0, "plugin_environments: 0 environments were asked for, but at least 1 is needed");
+        environments_ = {library_->make(count, seed, options.c_str()), library_->destroy};
+        require(environments_ != nullptr, "{}: the environments cannot be made: {}", library_.file(),
+                library_.problem());
+        observations_.resize(count * library_->observation_size);
+        finals_.resize(count * library_->observation_size);
+        actions_.resize(count * library_->action_size);
+        masks_.resize(library_->allowed ? count * library_->actions : 0, 1);
+        rewards_.resize(count);
+        terminated_.resize(count);
+        truncated_.resize(count);
+        sums_.resize(count);
+        lengths_.resize(count);
+        finished_.reserve(count);
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept override { return count_; }
+    [[nodiscard]] std::size_t observation_size() const noexcept override { return library_->observation_size; }
+    [[nodiscard]] gmac::action_space const& action_space() const noexcept override { return library_.action_space(); }
+    [[nodiscard]] matrix_view<std::uint8_t const> action_masks() const noexcept override {
+        return masks_.empty() ? matrix_view<std::uint8_t const>()
+                              : matrix_view<std::uint8_t const>(masks_.data(), count_, library_->actions);
+    }
+    /// As the library names it.
+    [[nodiscard]] std::string_view name() const noexcept { return library_->name; }
+
+    void reset(matrix_view<float> observations) override {
+        require_shape(observations, count_, observation_size(), "observations", "plugin_environments::reset");
+        begin_change();
+        call("reset", library_->reset(environments_.get(), observations_.data()));
+        std::ranges::fill(sums_, 0.0);
+        std::ranges::fill(lengths_, 0);
+        for (std::size_t e = 0; e < count_; ++e)
+            check_observation(observations_, e, 0);
+        look_at_masks();
+        needs_reset_ = false;
+        observe(observations);
+    }
+
+    void step(matrix_view<float const> actions, step_result const& result) override {
+        require(!needs_reset_, "plugin_environments::step: reset has to be called first{}",
+                started_ ? ", since the last step failed or the episodes could not be restored" : "");
+        detail::check_step_shapes(actions, result, count_, observation_size(), library_->action_size,
+                                  "plugin_environments::step");
+        take_actions(actions);
+        begin_change();
+        std::ranges::fill(terminated_, std::uint8_t(0));
+        std::ranges::fill(truncated_, std::uint8_t(0));
+        call("step", library_->step(environments_.get(), actions_.data(), observations_.data(), finals_.data(),
+                                    rewards_.data(), terminated_.data(), truncated_.data()));
+        for (std::size_t e = 0; e < count_; ++e)
+            finish_step(e, result);
+        look_at_masks();
+        needs_reset_ = false;
+        observe(result.observations);
+    }
+
+    void observe(matrix_view<float> observations) const override {
+        require_shape(observations, count_, observation_size(), "observations", "plugin_environments::observe");
+        for (std::size_t e = 0; e < count_; ++e)
+            detail::copy_row(row(observations_, e), observations.row(e));
+    }
+    [[nodiscard]] std::uint64_t changes() const noexcept override { return changes_; }
+    [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return finished_; }
+    [[nodiscard]] bool checkpointable() const noexcept override { return library_->save != nullptr; }
+
+    /// The library's state and the episodes so far; if the library stores none, a mark says so, and the batch that loads it
+    /// asks for `reset`.
+    void persist(archive& state) override {
+        if (state.loading()) {
+            begin_change();
+            started_ = true;
+        }
+        std::uint8_t restorable = checkpointable() && !needs_reset_ ? 1 : 0;
+        state("restorable", restorable);
+        if (restorable == 0)
+            return;
+        require(checkpointable(), "{}: the checkpoint holds states of the environments, but they cannot be restored",
+                library_.file());
+        std::vector<std::byte> bytes;
+        if (!state.loading()) {
+            bytes.resize(library_->state_size(environments_.get()));
+            require(!bytes.empty(), "{}: the states cannot be stored: {}", library_.file(), library_.problem());
+            call("save", library_->save(environments_.get(), bytes.data()));
+        }
+        state("state", bytes);
+        state("observations", std::span(observations_), count_, observation_size());
+        state("reward_sums", std::span(sums_));
+        state("lengths", std::span(lengths_));
+        if (state.loading()) {
+            call("load", library_->load(environments_.get(), bytes.data(), bytes.size()));
+            look_at_masks();
+        }
+        needs_reset_ = false;
+    }
+
+private:
+    [[nodiscard]] std::span<float const> row(std::vector<float> const& of, std::size_t e) const noexcept {
+        return std::span(of).subspan(e * observation_size(), observation_size());
+    }
+
+    void call(std::string_view what, int code) const {
+        require(code == 0, "{}: {} failed: {}", library_.file(), what, code == 0 ? "" : library_.problem());
+    }
+
+    void begin_change() noexcept {
+        ++changes_;
+        started_ = needs_reset_ = true;
+        finished_.clear();
+    }
+
+    /// `step` 0 is the reset.
+    void check_observation(std::vector<float> const& of, std::size_t e, std::uint64_t step) const {
+        auto const observation = row(of, e);
+        for (std::size_t j = 0; j < observation.size(); ++j)
+            require(detail::is_finite(observation[j]),
+                    "{}: environment {}, {} of its episode: observation element {} is {}, but must be finite",
+                    library_.file(), e, step == 0 ? "the reset" : fmt::format("step {}", step), j, observation[j]);
+    }
+
+    void take_actions(matrix_view<float const> const& actions) {
+        for (std::size_t e = 0; e < count_; ++e)
+            for (std::size_t j = 0; j < actions.cols(); ++j) {
+                float const action = actions(e, j);
+                if (!detail::contains(action_space(), j, action)) [[unlikely]]
+                    detail::raise_action(library_.file(), action_space(), e, lengths_[e] + 1, j, action);
+                if (!masks_.empty() && masks_[e * library_->actions + static_cast<std::size_t>(action)] == 0)
+                    [[unlikely]]
+                    detail::raise_forbidden(library_.file(), e, lengths_[e] + 1, action);
+                actions_[e * actions.cols() + j] = action;
+            }
+    }
+
+    void finish_step(std::size_t e, step_result const& result) {
+        std::uint64_t const length = lengths_[e] += 1;
+        require(detail::is_finite(rewards_[e]),
+                "{}: environment {}, step {} of its episode: the reward is {}, but must be finite", library_.file(), e,
+                length, rewards_[e]);
+        require(
+            terminated_[e] <= 1 && truncated_[e] <= 1,
+            "{}: environment {}, step {} of its episode: terminated is {} and truncated {}, but they must be 0 or 1",
+            library_.file(), e, length, terminated_[e], truncated_[e]);
+        check_observation(observations_, e, length);
+        sums_[e] += static_cast<double>(rewards_[e]);
+        result.rewards[e] = rewards_[e];
+        result.terminated[e] = terminated_[e];
+        result.truncated[e] = terminated_[e] != 0 ? std::uint8_t(0) : truncated_[e];
+        if (terminated_[e] == 0 && truncated_[e] == 0)
+            return;
+        check_observation(finals_, e, length);
+        if (!result.final_observations.empty())
+            detail::copy_row(row(finals_, e), result.final_observations.row(e));
+        finished_.push_back({sums_[e], static_cast<std::size_t>(length), e});
+        sums_[e] = 0.0;
+        lengths_[e] = 0;
+    }
+
+    void look_at_masks() {
+        if (masks_.empty())
+            return;
+        std::ranges::fill(masks_, std::uint8_t(1));
+        call("allowed", library_->allowed(environments_.get(), masks_.data()));
+        for (std::size_t e = 0; e < count_; ++e) {
+            auto const own = std::span(masks_).subspan(e * library_->actions, library_->actions);
+            require(
+                std::ranges::any_of(own, [](std::uint8_t may) { return may != 0; }),
+                "{}: environment {}, after step {} of its episode: all of the {} actions are forbidden, but at least one "
+                "must be allowed",
+                library_.file(), e, lengths_[e], own.size());
+        }
+    }
+
+    detail::environment_library library_;
+    std::size_t count_;
+    std::unique_ptr<void, void (*)(void*)> environments_{nullptr, nullptr};
+    std::vector<float> observations_, finals_, actions_, rewards_;
+    std::vector<std::uint8_t> masks_, terminated_, truncated_;
+    std::vector<double> sums_; // of the episodes so far
+    std::vector<std::uint64_t> lengths_;
+    std::vector<finished_episode> finished_;
+    bool needs_reset_ = true, started_ = false;
+    std::uint64_t changes_ = 0;
+};
+
+} // namespace gmac::inline GMAC_ABI

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-train on environments of shared libraries.
+#include "train/runs.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+
+using namespace gmac::testing;
+
+namespace {
+
+/// All that two environments have other defaults for.
+std::string const what =
+    " --frames 2048 --envs 8 --steps 32 --minibatch 64 --epochs 2 --learning-rate 0.001 --schedule linear --lambda 0.8 "
+    "--discount 0.98 --entropy-coefficient 0 --max-gradient-norm 0.5 --hidden 8 --shared-trunk false "
+    "--normalize-rewards true --normalize-observations false" +
+    quiet;
+
+} // namespace
+
+TEST_CASE("a run on the library is the run on the environment that is compiled in, bit for bit", "[plugin]") {
+    scratch const folder;
+    for (auto const& [name, environment] : {std::pair("in", "classic/cart_pole"), std::pair("out", GMAC_CART_POLE)}) {
+        auto const done = train(fmt::format("--env {} --out {} {}", environment, folder / name, what));
+        INFO(done.text);
+        REQUIRE(done.status == 0);
+    }
+    CHECK(numbers_of(folder.path / "in") == numbers_of(folder.path / "out"));
+    CHECK(slurp(folder.path / "in" / "policy.safetensors") == slurp(folder.path / "out" / "policy.safetensors"));
+}
+
+TEST_CASE("a run on a library of C is resumed bit for bit, from another folder, and evaluated", "[plugin]") {
+    scratch const folder;
+    fs::copy_file(GMAC_CORRIDOR, folder.path / "corridor.so");
+    auto const in = [&](std::string const& where, std::string const& arguments) {
+        auto const done = run_program(fmt::format("cd '{}' && '{}' {} 2>&1", where, GMAC_TRAIN, arguments));
+        INFO(done.text);
+        REQUIRE(done.status == 0);
+    };
+    fs::create_directory(folder.path / "elsewhere");
+    in(folder.path.string(), "--env ./corridor.so --schedule constant --frames 8192" + quiet); // runs/corridor-gmac-1
+    in(folder.path.string(), "--env ./corridor.so --schedule constant --frames 4096 --out cut" + quiet);
+    in(folder / "elsewhere", "--resume ../cut --frames 8192" + quiet);
+    CHECK(state_of(folder.path / "cut") == state_of(folder.path / "runs" / "corridor-gmac-1"));
+    auto const evaluated = run_program(fmt::format("'{}' '{}' --episodes 20 2>&1", GMAC_EVALUATE, folder / "cut"));
+    INFO(evaluated.text);
+    CHECK(evaluated.status == 0);
+    CHECK(evaluated.text.find("corridor.so") != std::string::npos);
+
+    fs::remove(folder.path / "corridor.so");
+    auto const gone = train(fmt::format("--resume {} --frames 16384{}", folder / "cut", quiet));
+    CHECK(gone.status == 1);
+    CHECK(gone.says(fmt::format("there is no file {}", (fs::canonical(folder.path) / "corridor.so").string())));
+}
+
+TEST_CASE("options of libraries go with libraries, and the library is told them", "[plugin]") {
+    scratch const folder;
+    auto const told = train(fmt::format("--env {} --env-options walls --out {}{}", GMAC_CORRIDOR, folder / "a", quiet));
+    CHECK(told.status == 1);
+    CHECK(told.says(fmt::format("{}: the environments cannot be made: the corridor has no options", GMAC_CORRIDOR)));
+    CHECK_FALSE(fs::exists(folder.path / "a"));
+    auto const other = train("--env classic/cart_pole --env-options walls");
+    CHECK(other.status == 1);
+    CHECK(other.says("--env-options is an option of Shared libraries and does not go with classic/cart_pole"));
+    auto const missing = train("--env ./missing.so");
+    CHECK(missing.status == 1);
+    CHECK(missing.says("missing.so"));
+    auto const unknown = train("--env classic/missing");
+    CHECK(unknown.says("minatar/space_invaders, and shared libraries, FILE.so"));
+}
