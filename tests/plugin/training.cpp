@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 using namespace gmac::testing;
@@ -53,6 +54,31 @@ TEST_CASE("a run on a library of C is resumed bit for bit, from another folder, 
     auto const gone = train(fmt::format("--resume {} --frames 16384{}", folder / "cut", quiet));
     CHECK(gone.status == 1);
     CHECK(gone.says(fmt::format("there is no file {}", (fs::canonical(folder.path) / "corridor.so").string())));
+}
+
+TEST_CASE("the commands of docs/plugins.md make the libraries", "[plugin]") {
+    scratch const folder;
+    std::istringstream page(slurp(fs::path(GMAC_SOURCE) / "docs" / "plugins.md"));
+    int made = 0;
+    for (std::string line; std::getline(page, line);) {
+        if (!line.starts_with("    c++ ") && !line.starts_with("    cc "))
+            continue;
+        std::string const output = "-o ";
+        auto const at = line.find(output);
+        REQUIRE(at != std::string::npos);
+        line.insert(at + output.size(), folder.path.string() + "/");
+        auto const done = run_program(fmt::format("cd '{}' && {} 2>&1", GMAC_SOURCE, line));
+        INFO(done.text);
+        CHECK(done.status == 0);
+        ++made;
+    }
+    CHECK(made == 2);
+    for (std::string const name : {"cart_pole", "corridor"}) {
+        auto const done =
+            train(fmt::format("--env {}.so --frames 2048 --out {}{}", folder / name, folder / name, quiet));
+        INFO(done.text);
+        CHECK(done.status == 0);
+    }
 }
 
 TEST_CASE("options of libraries go with libraries, and the library is told them", "[plugin]") {

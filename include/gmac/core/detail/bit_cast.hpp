@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gmac/core/abi.hpp>
-#include <gmac/core/detail/bit_cast.hpp>
 
 namespace gmac::inline GMAC_ABI::detail {
 
