@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(gmac_package_folder "${CMAKE_INSTALL_DATAROOTDIR}/cmake/gmac")
 
-install(DIRECTORY include/gmac DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY include/gmac DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(TARGETS gmac gmac-native EXPORT gmac)
 install(EXPORT gmac NAMESPACE gmac:: FILE gmac-targets.cmake DESTINATION "${gmac_package_folder}")
 
