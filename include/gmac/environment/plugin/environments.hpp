@@ -221,9 +221,9 @@ private:
     void check_observation(std::vector<float> const& of, std::size_t e, std::uint64_t step) const {
         auto const observation = row(of, e);
         for (std::size_t j = 0; j < observation.size(); ++j)
-            require(detail::is_finite(observation[j]),
-                    "{}: environment {}, {} of its episode: observation element {} is {}, but must be finite",
-                    library_.file(), e, step == 0 ? "the reset" : fmt::format("step {}", step), j, observation[j]);
+            if (!detail::is_finite(observation[j])) [[unlikely]]
+                fail("{}: environment {}, {} of its episode: observation element {} is {}, but must be finite",
+                     library_.file(), e, step == 0 ? "the reset" : fmt::format("step {}", step), j, observation[j]);
     }
 
     void take_actions(matrix_view<float const> const& actions) {
