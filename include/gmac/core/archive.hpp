@@ -38,6 +38,22 @@ template <class T>
     }
 }
 
+/// How many bytes one element takes.
+[[nodiscard]] constexpr std::size_t size_of(element_type type) noexcept {
+    switch (type) {
+    case element_type::u8:
+        return 1;
+    case element_type::i32:
+    case element_type::f32:
+        return 4;
+    case element_type::i64:
+    case element_type::u64:
+    case element_type::f64:
+        return 8;
+    }
+    return 0;
+}
+
 /// Visits every piece of a state by name, once to write it and once to read it back: a class that can be checkpointed
 /// has one member `void persist(archive&)`, which serves both directions, so the two cannot drift apart.
 ///

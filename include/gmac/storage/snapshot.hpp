@@ -18,22 +18,6 @@
 
 namespace gmac::inline GMAC_ABI {
 
-/// How many bytes one element takes.
-[[nodiscard]] constexpr std::size_t size_of(element_type type) noexcept {
-    switch (type) {
-    case element_type::u8:
-        return 1;
-    case element_type::i32:
-    case element_type::f32:
-        return 4;
-    case element_type::i64:
-    case element_type::u64:
-    case element_type::f64:
-        return 8;
-    }
-    return 0;
-}
-
 /// The name of an element type in the safetensors format.
 [[nodiscard]] constexpr std::string_view name_of(element_type type) noexcept {
     switch (type) {

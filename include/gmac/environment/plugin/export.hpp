@@ -40,9 +40,7 @@ public:
     }
 
     void array(std::string const& name, element_type type, std::span<std::size_t const> shape, void* data) override {
-        std::size_t size = type == element_type::u8                                 ? 1
-                           : type == element_type::i32 || type == element_type::f32 ? 4
-                                                                                    : 8;
+        std::size_t size = size_of(type);
         for (std::size_t const extent : shape)
             size *= extent;
         if (!loading_) {
