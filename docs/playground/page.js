@@ -25,7 +25,7 @@ const start_engine = (receive) => {
     } catch {
         const inside = {postMessage: (data) => setTimeout(() => hear({data}))};
         new Function("self", engine_text)(inside);
-        return (order) => setTimeout(() => inside.onmessage({data: order}));
+        return (order) => setTimeout(() => inside.onmessage?.({data: order}));
     }
 };
 

@@ -195,6 +195,16 @@ test("it fits a phone, a tablet and a screen, by day and by night", async () => 
     }
 });
 
+test("where a page may have no workers, it computes by itself", async () => {
+    const {identifier} = await browser.command("Page.addScriptToEvaluateOnNewDocument", {source: "window.Worker = undefined"});
+    await browser.open(page);
+    assert.ok(await browser.until(60, () => {
+        const number = (id) => Number(document.getElementById(id).textContent.replaceAll(",", ""));
+        return number("frames") > 2000 && number("distance-energy") < 0.02;
+    }));
+    await browser.command("Page.removeScriptToEvaluateOnNewDocument", {identifier});
+});
+
 test("the page asks nobody for anything, and has no complaint", async () => {
     const requests = (await browser.log("performance"))
         .map(({message}) => JSON.parse(message).message)
