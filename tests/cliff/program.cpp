@@ -123,7 +123,16 @@ TEST_CASE("gmac-cliff plays a policy for a range of statistics by each of the pa
     for (char const* const level : {"1", "0.25"})
         CHECK(numbers_after(done.text, fmt::format("| gmac | cvar:0.1..1 at {} | 3 |", level))[0] ==
               Approx(cliff::height_of(cliff::path_at(2))).margin(0.05));
-    auto const outside = look(folder, "all --episodes 5"); // 0.05 is among the five
+    auto const by_default = look(folder, "all --episodes 5");
+    CHECK(by_default.status == 0);
+    for (char const* const level : {"1", "0.5", "0.25", "0.1"})
+        CHECK(by_default.says(fmt::format("| gmac | cvar:0.1..1 at {} | 3 |", level)));
+    CHECK_FALSE(by_default.says("at 0.05"));
+    write_run(folder / "one", "cvar:0.1", 1, 2);
+    auto const one = look(folder, "one --episodes 5 --risk 0.1");
+    CHECK(one.status == 1);
+    CHECK(one.says("one: it has learned to act by one statistic only, so --risk does not go with it"));
+    auto const outside = look(folder, "all --episodes 5 --risk 0.05");
     CHECK(outside.status == 1);
     CHECK(outside.says("the parameter of cvar is 0.05, but the policy has learned those from 0.1 to 1"));
 }

@@ -6,6 +6,8 @@
 #include "support/says.hpp"
 
 #include <gmac/backends/eigen.hpp>
+#include <gmac/environment/conditioned.hpp>
+#include <gmac/statistics.hpp>
 
 #include <array>
 #include <thread>
@@ -69,6 +71,48 @@ TEST_CASE("A loaded policy acts as the agent's own, bit for bit", "[deploy]") {
         trained<real_agent, continuous_line>({.deviations = actors::deviation_model::state_dependent, .floor = 0.1}));
     check_actions(trained<agents::ppo<actors::diagonal_gaussian, backends::eigen<double>>, continuous_line>(
         {.initial_deviation = 0.3}));
+}
+
+TEST_CASE("Every frame of a state is normalised alike, and the number that tells a statistic is not", "[deploy]") {
+    struct remembered : gmac::testing::line {
+        [[nodiscard]] static observation_history history() { return {.frames = 3}; }
+    };
+    vector_environment<remembered> worlds(5, 3);
+    normalized_environments normalized(worlds);
+    conditioned_environments told(normalized, 4);
+    agents::gmac<actors::categorical> agent(told, gmac::testing::small_options(), {.seed = 11});
+    agent.value_by(statistic_range{statistic_kind::cvar, 0.1, 1.0});
+    for (int i = 0; i < 2; ++i)
+        static_cast<void>(agent.update());
+    auto const policy = deploy(agent, normalized);
+    REQUIRE(policy.observation_size() == 9);
+    std::vector<float> const raw = raw_observations(3 * count), seen = normalised(raw, normalized);
+    auto const with_number = [](std::vector<float> const& frames) {
+        std::vector<float> states;
+        for (std::size_t i = 0; i < 3 * count; ++i) {
+            states.insert(states.end(), {frames[2 * i], frames[2 * i + 1]});
+            states.push_back(static_cast<float>(i / 3 % 5) / 2.0f - 1.0f);
+        }
+        return states;
+    };
+    std::vector<float> const states = with_number(raw), normalised_states = with_number(seen);
+    std::vector<float> wanted(count), actions(count);
+    auto agents_own = agent.policy(count);
+    auto memory = policy.make_memory(count);
+    agents_own.act({normalised_states.data(), count, 9}, {wanted.data(), count, 1});
+    policy.act({states.data(), count, 9}, {actions.data(), count, 1}, memory);
+    CHECK(actions == wanted);
+    CHECK(std::ranges::count(actions, actions[0]) < std::ptrdiff_t(count));
+
+    // The other way round the number would be normalised.
+    conditioned_environments inner(worlds, 4);
+    normalized_environments around(inner);
+    agents::gmac<actors::categorical> other(around, gmac::testing::small_options(), {.seed = 11});
+    other.value_by(statistic_range{statistic_kind::cvar, 0.1, 1.0});
+    CHECK(
+        gmac::testing::message_of([&] { static_cast<void>(deploy(other, around)); }) ==
+        "deploy: the environments normalise 3 numbers of an observation, but the policy sees 3, the last of which tells the "
+        "statistic");
 }
 
 TEST_CASE("A policy worked out by hand", "[deploy]") {
@@ -200,9 +244,9 @@ TEST_CASE("Shapes that a policy does not take are refused", "[deploy]") {
 }
 
 TEST_CASE("a policy for a range of statistics is told of one as it acts, also from a file", "[deploy]") {
-    // The action is the last number: 2 with the highest parameter.
+    // The action is 4 times the last number.
     deployed_policy<> policy(nn::mlp<backends::simd<float>>({3, 1}, {.function = nn::activation::none}),
-                             {actors::diagonal_gaussian{}, box::uniform(1, -HUGE_VALF, HUGE_VALF), 0.5,
+                             {actors::diagonal_gaussian{}, box::uniform(1, -HUGE_VALF, HUGE_VALF), 1.0,
                               statistic_range{statistic_kind::wang, -2.0, 1.0}});
     std::ranges::copy(std::array{0.0f, 0.0f, 1.0f, 0.0f, /*actor*/ 4.0f, 0.0f, 0.0f}, policy.parameters().data());
     scratch_folder folder;
@@ -221,8 +265,8 @@ TEST_CASE("a policy for a range of statistics is told of one as it acts, also fr
         CHECK(one[0] == actions[0]);
         return actions[0];
     };
-    CHECK(act(1.0) == 2.0f); // 4 · 1, clipped as an observation at 0.5
-    CHECK(act(-2.0) == -2.0f);
+    CHECK(act(1.0) == 4.0f);
+    CHECK(act(-2.0) == -4.0f);
     CHECK(act(-0.5) == 0.0f);
     CHECK(act(-0.875) == -1.0f);
     using gmac::testing::message_of;
@@ -249,4 +293,9 @@ TEST_CASE("a policy for a range of statistics is told of one as it acts, also fr
                                  {},
                                  statistic_range{statistic_kind::cvar, 0.1, 1.0}});
           }).find("the last one tells the parameter") != std::string::npos);
+    CHECK(message_of([] {
+              deployed_policy<>(nn::mlp<backends::simd<float>>({2, 1}),
+                                {actors::categorical{}, discrete{2}, 0.5,
+                                 statistic_range{statistic_kind::cvar, 0.1, 1.0}});
+          }).find("observation_clip is 0.5, but must be at least 1 with a range") != std::string::npos);
 }

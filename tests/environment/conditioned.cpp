@@ -98,16 +98,18 @@ TEST_CASE("the numbers are uniform between their bounds, and one number if these
 }
 
 TEST_CASE("around normalised environments, which do not see the number; goes on bit for bit where it was stored") {
-    auto const make = [] {
+    auto const make = [] { // two numbers
         auto normalized = std::make_unique<normalized_environments>(std::make_unique<vector_environment<walk>>(4, 3));
-        return conditioned_environments(std::move(normalized), 5);
+        return conditioned_environments(std::make_unique<conditioned_environments>(std::move(normalized), 4), 5);
     };
     auto first = make(), second = make();
     buffers a(first), b(second);
     first.reset(a.observation_view());
     for (int i = 0; i < 25; ++i)
         a.step(first);
-    CHECK(dynamic_cast<normalized_environments&>(first.worlds()).observation_statistics().size() == 3);
+    CHECK(dynamic_cast<normalized_environments&>(dynamic_cast<conditioned_environments&>(first.worlds()).worlds())
+              .observation_statistics()
+              .size() == 3);
     gmac::testing::memory_archive stored;
     first.persist(stored);
     stored.rewind();
@@ -130,6 +132,7 @@ TEST_CASE("bounds and shapes that cannot be are told") {
         CHECK(message_of([&] {
                   conditioned_environments(inner, 0, bounds.first, bounds.second);
               }).starts_with("conditioned_environments: the numbers are to be drawn in ["));
+    CHECK(message_of([&] { conditioned_environments(inner, 0, -3e38f, 3e38f); }).ends_with("a float cannot hold"));
     conditioned_environments told(inner);
     buffers bare(inner);
     CHECK(message_of([&] { told.reset(bare.observation_view()); }).find("conditioned_environments::reset") !=

@@ -56,6 +56,9 @@ TEST_CASE("ranges that cannot be are told") {
     CHECK(message_of([] {
               validate(statistic_range{statistic_kind::wang, 0.0, 4.0});
           }) == "statistic: the parameter of wang is 4, but must be in [-3, 3]");
+    for (statistic_range const& range : {statistic_range{statistic_kind::cvar, 1e-40, 1.0},
+                                         statistic_range{statistic_kind::mean_minus_deviations, -1e308, 1e308}})
+        CHECK(message_of([&] { validate(range); }).find("magnitude must be from 1e-30 to 1e30") != std::string::npos);
     for (double const high : {0.5, 0.4})
         CHECK(message_of([&] {
                   validate(statistic_range{statistic_kind::cvar, 0.5, high});

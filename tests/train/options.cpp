@@ -72,6 +72,7 @@ TEST_CASE("numbers and names that could be read in two ways are refused") {
     refused("--statistic cvar:0.5..0.1", "the parameters of cvar are from 0.5 to 0.1, but must rise");
     refused("--statistic cvar:0.5..0.5", "the parameters of cvar are from 0.5 to 0.5, but must rise");
     refused("--statistic cvar:0.1..0.5..1", "the second parameter of --statistic is \"0.5..1\", but must be");
+    refused("--statistic cvar:0.1...5", "whose three dots can be read in two ways");
     refused("--exploring-starts 0.5", "--exploring-starts is an option of Windy cliff and does not go with");
     refused("--statistic cvar:0.1 --algorithm ppo",
             "--statistic is cvar:0.1, but must be mean with ppo, which learns no distribution");
@@ -260,4 +261,25 @@ TEST_CASE("a run with a statistic is its own, with every method, and is resumed 
         REQUIRE(train(fmt::format("--resume {} --frames 512{}", folder / "range-cut", quiet)).status == 0);
         CHECK(state_of(folder.path / "range-cut") == state_of(folder.path / "range"));
     }
+}
+
+TEST_CASE("exploring starts are of the training, and not of evaluations") {
+    scratch const folder;
+    auto const run = [&](std::string const& share) {
+        // Nothing is learned, so evaluations are the same if their episodes are.
+        auto const done =
+            train(fmt::format("--env classic/windy_cliff --frames 4096 --learning-rate 1e-30 --no-pictures "
+                              "--evaluation-episodes 20 --out {} {}",
+                              folder / ("run" + share), share.empty() ? "" : "--exploring-starts " + share));
+        INFO(done.text);
+        REQUIRE(done.status == 0);
+        return nlohmann::json::parse(slurp(folder.path / ("run" + share) / "summary.json"))["evaluation"]["returns"];
+    };
+    auto const none = run("0");
+    CHECK(run("1") == none);
+    CHECK(run("") == none);
+    auto const all = [&](std::string const& share) { return numbers_of(folder.path / ("run" + share)); };
+    CHECK(all("1") != all("0"));
+    CHECK(all("") != all("0"));
+    CHECK(all("") != all("1"));
 }

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -79,11 +80,20 @@ void add_run(fs::path const& folder, std::size_t episodes, std::uint64_t seed, s
         mine.runs.push_back(run);
     };
     auto const& range = policy.description().range;
-    if (!range)
+    if (!range) {
+        gmac::require(risks.empty(), "{}: it has learned to act by one statistic only, so --risk does not go with it",
+                      folder.string());
         add(0.0, statistic);
-    for (double const parameter : risks)
-        if (range)
-            add(parameter, fmt::format("{} at {}", statistic, parameter));
+        return;
+    }
+    std::vector<double> chosen = risks;
+    if (risks.empty())
+        std::ranges::copy_if(levels, std::back_inserter(chosen),
+                             [&](double level) { return level >= range->low && level <= range->high; });
+    gmac::require(!chosen.empty(), "{}: choose parameters of {} from {} to {} by --risk", folder.string(),
+                  gmac::name_of(range->kind), range->low, range->high);
+    for (double const parameter : chosen)
+        add(parameter, fmt::format("{} at {}", statistic, parameter));
 }
 
 /// What the paths at each height bring; the best of a column is bold.
@@ -130,7 +140,7 @@ void run(int argc, char** argv) {
     std::string out;
     std::size_t episodes = 1000;
     std::uint64_t seed = 1'000'000;
-    std::vector<double> risks(levels.begin(), levels.end());
+    std::vector<double> risks;
     double discount = 0.99;
     bool exact = false;
     CLI::App app(

@@ -334,7 +334,9 @@ statistic_range statistic_of(settings const& settings) {
         gmac::validate(statistic{*kind, found.low});
         return found;
     }
-    read_value("the second parameter of --statistic", parameters.substr(dots + 2), found.high);
+    std::string const second = parameters.substr(dots + 2);
+    require(!second.starts_with('.'), "--statistic is \"{}\", whose three dots can be read in two ways", text);
+    read_value("the second parameter of --statistic", second, found.high);
     gmac::validate(found);
     require(!sees_images(settings.environment),
             "--statistic is {}, but must have one parameter with {}, whose observations are images", text,

@@ -68,7 +68,8 @@ stored_run::stored_run(fs::path const& path, executor& tasks) {
         [this](archive& state) {
             trainer_->persist_parameters(state);
             state("frames", frames_);
-            state.inside("environments", [&] { worlds_->normalized().persist_statistics(state); });
+            state.inside(learns_a_range(settings_) ? "environments.worlds" : "environments",
+                         [&] { worlds_->normalized().persist_statistics(state); });
         },
         unasked::ignore);
 }

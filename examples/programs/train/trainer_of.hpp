@@ -76,7 +76,7 @@ public:
           policy_(agent_.policy(1)) {
         if constexpr (!std::same_as<typename Agent::head_type, heads::scalar>) {
             statistic_range const wanted = statistic_of(settings);
-            if (wanted.low < wanted.high)
+            if (learns_a_range(settings))
                 agent_.value_by(wanted);
             else if (wanted.kind != statistic_kind::mean)
                 agent_.value_by(statistic{wanted.kind, wanted.low});

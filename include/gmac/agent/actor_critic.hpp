@@ -226,15 +226,15 @@ public:
         if constexpr (std::constructible_from<typename values::value_function, Function>)
             values_.value_by(std::move(function));
         else
-            values_.value_by([function = std::move(function)](Head const& head,
-                                                              typename values::prediction const& outputs,
-                                                              matrix_view<observation_type const>,
-                                                              vector_view<scalar> to) { function(head, outputs, to); });
+            values_.value_by(
+                [function = std::move(function)](Head const& head, typename values::prediction const& outputs,
+                                                 matrix_view<observation_type const>,
+                                                 vector_view<scalar> to) mutable { function(head, outputs, to); });
         range_.reset();
     }
     /// The same with a statistic of its own for each episode, which the last number of the states tells: the environments
-    /// are gmac::conditioned_environments. What `deploy` makes of this agent acts by any of them. Throws gmac::error for a
-    /// range that is none.
+    /// are gmac::conditioned_environments, of which nothing is checked but that the number is in [−1, 1]. What `deploy` makes
+    /// of this agent acts by any of them. Throws gmac::error for a range that is none.
     void value_by(statistic_range const& range) {
         validate(range);
         values_.value_by(range);

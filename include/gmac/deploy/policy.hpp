@@ -93,6 +93,10 @@ public:
                 "policy: observations are not floats, so they cannot be normalised");
         require(*description_.observation_clip > 0.0, "policy: observation_clip is {}, but must be positive",
                 *description_.observation_clip);
+        require(!description_.range || *description_.observation_clip >= 1.0,
+                "policy: observation_clip is {}, but must be at least 1 with a range of statistics, whose number is in "
+                "[-1, 1]",
+                *description_.observation_clip);
         observation_means_.assign(observation_size(), 0.0);
         observation_scales_.assign(observation_size(), 1.0);
     }
@@ -114,7 +118,8 @@ public:
     [[nodiscard]] memory make_memory(std::size_t rows = 1) const { return memory(*this, rows); }
 
     /// The most likely action of each observation: [n, observation_size()] → [n, action_size()], clipped to the box; a
-    /// discrete action is its number. A NaN in an observation gives a NaN action. `masks` [n, actions] forbid discrete
+    /// discrete action is its number. With a range of statistics the last number of an observation says by which, in [−1, 1],
+    /// which is not checked. A NaN in an observation gives a NaN action. `masks` [n, actions] forbid discrete
     /// actions by 0, as the environments' action_masks(); an empty view forbids none.
     void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m,
              matrix_view<std::uint8_t const> masks = {}) const {
@@ -232,10 +237,15 @@ template <class Agent, class Worlds>
         return deploy(agent);
     auto policy = deploy(agent, options.observation_clip);
     auto const& statistics = worlds.observation_statistics();
-    for (std::size_t j = 0; j < statistics.size(); ++j) {
-        policy.observation_means()[j] = statistics.mean(j);
-        policy.observation_scales()[j] = statistics.scale(j, options.epsilon);
-    }
+    std::size_t const frames = worlds.history().frames, width = policy.observation_size() / frames;
+    require(statistics.size() + (agent.value_range() ? 1 : 0) == width,
+            "deploy: the environments normalise {} numbers of an observation, but the policy sees {}{}",
+            statistics.size(), width, agent.value_range() ? ", the last of which tells the statistic" : "");
+    for (std::size_t first = 0; first < policy.observation_size(); first += width)
+        for (std::size_t j = 0; j < statistics.size(); ++j) {
+            policy.observation_means()[first + j] = statistics.mean(j);
+            policy.observation_scales()[first + j] = statistics.scale(j, options.epsilon);
+        }
     return policy;
 }
 

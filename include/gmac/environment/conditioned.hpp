@@ -24,8 +24,8 @@ namespace gmac::inline GMAC_ABI {
 /// one policy learns to act by any. Put it around all that changes observations, such as normalized_environments.
 class conditioned_environments final : public environment_batch_decorator {
 public:
-    /// Draws by a stream of `seed` for each environment; with low == high all numbers are this one. Throws gmac::error unless
-    /// low <= high, both finite. Decorates a batch that the caller keeps alive, or owns it.
+    /// Draws by a stream of `seed` for each environment, so that two of these around each other need two seeds; with low == high
+    /// all numbers are this one. Throws gmac::error unless low <= high, both and their distance finite. Decorates a batch that the caller keeps alive, or owns it.
     explicit conditioned_environments(environment_batch& worlds, std::uint64_t seed = 0, float low = -1.0f,
                                       float high = 1.0f)
         : environment_batch_decorator(worlds), low_(low), high_(high) {
@@ -86,13 +86,16 @@ public:
         if (state.loading())
             for (std::size_t e = 0; e < size(); ++e)
                 streams_[e].seek(positions[e]);
-        worlds().persist(state);
+        state.inside("worlds", [&] { worlds().persist(state); });
     }
 
 private:
     void prepare(std::uint64_t seed) {
         require(std::isfinite(low_) && std::isfinite(high_) && low_ <= high_,
                 "conditioned_environments: the numbers are to be drawn in [{}, {}]", low_, high_);
+        require(std::isfinite(high_ - low_),
+                "conditioned_environments: the numbers are to be drawn in [{}, {}], whose width a float cannot hold",
+                low_, high_);
         for (std::size_t e = 0; e < size(); ++e)
             streams_.push_back(stream_for(seed, stream_purpose::condition, e));
         conditions_.assign(size(), low_);

@@ -12,7 +12,7 @@ namespace gmac::inline GMAC_ABI {
 /// told of an episode's parameter by the last number of its observations, in [−1, 1], which conditioned_environments draw.
 ///
 ///     gmac::conditioned_environments told(worlds, seed);
-///     gmac::gmac_agent<> agent(told, options);
+///     gmac::agents::gmac<gmac::actors::categorical> agent(told, options);
 ///     agent.value_by(gmac::statistic_range{gmac::statistic_kind::cvar, 0.05, 1.0});
 struct statistic_range {
     statistic_kind kind = statistic_kind::mean;
@@ -55,14 +55,18 @@ private:
     }
 };
 
-/// Throws gmac::error if the parameters are outside the kind's range or `low` is above `high`, and for the mean, which has
-/// no parameter.
+/// Throws gmac::error if the parameters are outside the kind's range, do not rise or are such as a float cannot hold, and for the
+/// mean, which has no parameter.
 inline void validate(statistic_range const& range) {
     require(range.kind != statistic_kind::mean, "statistic_range: the mean has no parameter");
     validate(statistic{range.kind, range.low});
     validate(statistic{range.kind, range.high});
     require(range.low < range.high, "statistic_range: the parameters of {} are from {} to {}, but must rise",
             name_of(range.kind), range.low, range.high);
+    for (double const end : {range.low, range.high})
+        require(end == 0.0 || (std::abs(end) >= 1e-30 && std::abs(end) <= 1e30),
+                "statistic_range: a parameter of {} is {}, but its magnitude must be from 1e-30 to 1e30, or 0",
+                name_of(range.kind), end);
 }
 
 } // namespace gmac::inline GMAC_ABI
