@@ -30,6 +30,36 @@ int main(void) {
     CHECK(ran.status == 0);
 }
 
+TEST_CASE("a policy that is told of a statistic says so in C", "[export]") {
+    // The action is the last number.
+    deployed_policy<> policy(nn::mlp<backends::simd<float>>({2, 1}, {.function = nn::activation::none}),
+                             {actors::diagonal_gaussian{},
+                              box::uniform(1, -HUGE_VALF, HUGE_VALF),
+                              {},
+                              statistic_range{statistic_kind::cvar, 0.25, 1.0}});
+    policy.parameters()[1] = 1.0f;
+    policy.parameters()[3] = 1.0f;
+    scratch_folder folder;
+    save_policy(folder / "policy.safetensors", policy);
+    auto const written = run_export(fmt::format("'{0}' --c '{0}/policy.h' --int8", folder.path.string()));
+    INFO(written.text);
+    REQUIRE(written.status == 0);
+    spit(folder / "test.c", R"(#include "policy.h"
+#include <stdio.h>
+int main(void) {
+    float observation[POLICY_OBSERVATION_SIZE] = {5.0f, -0.5f}, action[POLICY_ACTION_SIZE];
+    policy_act(observation, action);
+    printf("%s|%d|%g", POLICY_STATISTIC, POLICY_OBSERVATION_SIZE, action[0]);
+    return 0;
+}
+)");
+    auto const ran =
+        run_program(fmt::format("cd '{}' && {} -std=c99 -Wall -Wextra -Wpedantic -Werror test.c -o test && ./test",
+                                folder.path.string(), GMAC_C_GCC));
+    CHECK(ran.text == "cvar:0.25..1|2|-0.5");
+    CHECK(slurp(folder / "policy.h").find("for cvar and upper_cvar in the") != std::string::npos);
+}
+
 TEST_CASE("gmac-export refuses what is no policy, and writes nothing then", "[export]") {
     scratch_folder folder;
     auto const path = folder.path.string();
@@ -51,6 +81,11 @@ TEST_CASE("gmac-export refuses what is no policy, and writes nothing then", "[ex
     refuses(fmt::format("'{}' --int8", path), "--int8 requires --c");
     refuses(fmt::format("'{}' --int4 --c x", path), "there is no option --int4; did you mean --int8?");
     refuses("", "run is required");
+    refuses(fmt::format("'{0}' --c '{0}/p' --onnx '{0}/p'", path),
+            fmt::format("--c and --onnx are one file, {}/p", path));
+    spit(folder / "p.onnx", "precious");
+    refuses(fmt::format("'{0}' --c '{0}/p.h' --name 1st --onnx '{0}/p.onnx'", path), "the name \"1st\" is none in C");
+    CHECK(slurp(folder / "p.onnx") == "precious");
     for (std::string const name : {"1st", "a-b", "a b", "ü"})
         refuses(fmt::format("'{0}' --c '{0}/p.h' --name '{1}'", path, name),
                 fmt::format("the name \"{}\" is none in C", name));

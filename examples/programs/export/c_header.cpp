@@ -314,6 +314,11 @@ private:
         for (auto const& [name, note] : policy_.notes)
             text += fmt::format("#define $${} {}\n", upper(name), string_literal(note));
         text += fmt::format("#define $$OBSERVATION_SIZE {}\n", policy_.observation_size);
+        if (policy_.notes.contains("statistic"))
+            text +=
+                "/* The last number of an observation is not the environment's: it chooses the statistic to act by, from -1 for the\n"
+                " * lower parameter of $$STATISTIC to 1 for the upper one; evenly between them, for cvar and upper_cvar in the\n"
+                " * logarithm. */\n";
         if (auto const* const image = std::get_if<pixels>(&policy_.layers.front()))
             text += fmt::format(
                 "/* An observation is an image, [{}]. */\n#define $$OBSERVATION_HEIGHT {}\n#define "
@@ -348,15 +353,15 @@ private:
  *     float action[$$ACTION_SIZE];
  *     $act(observation, action);
  *
- * writes the most likely action, within its bounds. The observation is as the environment gives it: it is normalised here,
- * where the policy was trained so. A NaN in an observation gives a NaN action.)";
+ * writes the most likely action, within its bounds. The observation is as the environment gives it, or if the policy sees
+ * several, all of them, the oldest first: it is normalised here, where the policy was trained so. A NaN in an observation gives a NaN action.)";
     static constexpr std::string_view usage_discretely =
         R"( *     @observation@ observation[$$OBSERVATION_SIZE];
  *     int action = $act(observation);
  *
  * is the most likely action, 0 to $$ACTIONS - 1, or -1 if the network gives no numbers, as for a NaN in the observation. The
- * observation is as the environment gives it: it is normalised here, where the policy was trained so. Where not all actions are
- * allowed, call $outputs, and take the allowed action of the largest output.)";
+ * observation is as the environment gives it, or if the policy sees several, all of them, the oldest first: it is normalised here,
+ * where the policy was trained so. Where not all actions are allowed, call $outputs, and take the allowed action of the largest output.)";
     static constexpr std::string_view sizes_text =
         R"(/* Bytes of all numbers here, and of the memory in which the layers compute. */
 #define $$CONSTANT_BYTES {}

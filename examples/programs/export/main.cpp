@@ -20,6 +20,8 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
+#include <variant>
 
 namespace {
 
@@ -55,8 +57,7 @@ void write_c(exporting::policy_layers const& layers, fs::path const& file, std::
                header.memory_bytes);
 }
 
-void write_onnx(exporting::policy_layers const& layers, fs::path const& file, bool distribution) {
-    std::string const model = exporting::write_onnx(layers, distribution);
+void write_onnx(std::string const& model, fs::path const& file) {
     gmac::replace_file(file, model);
     fmt::print("{}: {} bytes, operators of version {}\n", file.string(), model.size(), exporting::onnx_opset);
 }
@@ -92,18 +93,24 @@ int main(int argc, char** argv) {
             ->needs(onnx_option);
         gmac::examples::parse_options(app, argc, argv);
         gmac::require(!c_file.empty() || !onnx_file.empty(), "nothing to write: give --c FILE or --onnx FILE");
+        gmac::require(c_file != onnx_file, "--c and --onnx are one file, {}", c_file.string());
 
         auto const policy = gmac::load_any_policy(policy_file(run));
         auto layers = exporting::layers_of(policy);
         layers.notes = notes_of(run);
+        if (auto const& range = std::visit([](auto const& one) { return one.description().range; }, policy))
+            layers.notes.emplace("statistic",
+                                 fmt::format("{}:{}..{}", gmac::name_of(range->kind), range->low, range->high));
+        // Both are made before either is written: what is refused takes nothing away.
+        std::string const model = onnx_file.empty() ? std::string() : exporting::write_onnx(layers, distribution);
+        if (!c_file.empty()) {
+            if (int8)
+                exporting::round_weights(layers);
+            write_c(layers, c_file, name);
+            if (int8)
+                print(exporting::compare(layers, policy), std::holds_alternative<gmac::box>(layers.action_space));
+        }
         if (!onnx_file.empty())
-            write_onnx(layers, onnx_file, distribution);
-        if (c_file.empty())
-            return;
-        if (int8)
-            exporting::round_weights(layers);
-        write_c(layers, c_file, name);
-        if (int8)
-            print(exporting::compare(layers, policy), std::holds_alternative<gmac::box>(layers.action_space));
+            write_onnx(model, onnx_file);
     });
 }

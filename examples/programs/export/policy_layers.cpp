@@ -106,7 +106,7 @@ void round(numbers& of) {
     for (std::size_t i = 0; i < of.weight.size(); ++i)
         of.steps[i % of.outputs] = std::max(of.steps[i % of.outputs], std::abs(of.weight[i]));
     for (float& step : of.steps)
-        step = step > 0.0f ? step / 127.0f : 1.0f;
+        step = step / 127.0f > 0.0f ? step / 127.0f : 1.0f;
     for (std::size_t i = 0; i < of.weight.size(); ++i)
         of.weight[i] = std::clamp(std::round(of.weight[i] / of.steps[i % of.outputs]), -127.0f, 127.0f);
 }
@@ -117,6 +117,8 @@ void draw(Policy& policy, random_stream& random, std::span<float> observation) {
         auto number = random.normal<double>();
         if (policy.description().observation_clip && policy.observation_scales()[i] > 0.0)
             number = policy.observation_means()[i] + number / policy.observation_scales()[i];
+        if (policy.description().range && i + 1 == observation.size()) // it tells the statistic to act by
+            number = 2.0 * random.uniform<double>() - 1.0;
         observation[i] = static_cast<float>(number);
     }
 }
@@ -149,7 +151,9 @@ template <class Policy>
         coarse.act(observation, action, coarse_memory);
         exact.act(observation, wanted, memory);
         for (std::size_t j = 0; j < action.size() && real; ++j)
-            result.largest = std::max(result.largest, std::abs(static_cast<double>(action[j]) - wanted[j]));
+            if (double const off = std::abs(static_cast<double>(action[j]) - static_cast<double>(wanted[j]));
+                !(off <= result.largest) && !std::isnan(result.largest))
+                result.largest = off; // a NaN stays
         result.other += !real && action != wanted ? 1.0 / static_cast<double>(result.observations) : 0.0;
     }
     return result;
