@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
