@@ -6,6 +6,7 @@
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <gmac/environment/plugin/environments.hpp>
 #include <gmac/environment/vector_environment.hpp>
@@ -237,7 +238,10 @@ TEST_CASE("what a C++ environment throws is told", "[plugin]") {
 TEST_CASE("what is no library of an environment is refused by its name", "[plugin]") {
     auto const refused = [](std::string const& file) { return message_of([&] { plugin_environments(file, 1, 1); }); };
     CHECK(refused("/nowhere/cliff.so") == "there is no file /nowhere/cliff.so");
-    CHECK(refused(__FILE__).starts_with(std::string(__FILE__) + " is no shared library that can be loaded: "));
+    gmac::testing::scratch_folder const folder;
+    std::string const text = (folder.path / "text.so").string();
+    gmac::testing::spit(text, "no library");
+    CHECK(refused(text).starts_with(text + " is no shared library that can be loaded: "));
     CHECK(refused(GMAC_NOTHING) ==
           fmt::format("{} has no gmac_environment_library (gmac/environment/plugin.h), so it is no environment",
                       GMAC_NOTHING));

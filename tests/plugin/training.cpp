@@ -24,7 +24,7 @@ std::string const what =
 TEST_CASE("a run on the library is the run on the environment that is compiled in, bit for bit", "[plugin]") {
     scratch const folder;
     for (auto const& [name, environment] : {std::pair("in", "classic/cart_pole"), std::pair("out", GMAC_CART_POLE)}) {
-        auto const done = train(fmt::format("--env {} --out {} {}", environment, folder / name, what));
+        auto const done = train(fmt::format("--env '{}' --out {} {}", environment, folder / name, what));
         INFO(done.text);
         REQUIRE(done.status == 0);
     }
@@ -83,7 +83,8 @@ TEST_CASE("the commands of docs/plugins.md make the libraries", "[plugin]") {
 
 TEST_CASE("options of libraries go with libraries, and the library is told them", "[plugin]") {
     scratch const folder;
-    auto const told = train(fmt::format("--env {} --env-options walls --out {}{}", GMAC_CORRIDOR, folder / "a", quiet));
+    auto const told =
+        train(fmt::format("--env '{}' --env-options walls --out {}{}", GMAC_CORRIDOR, folder / "a", quiet));
     CHECK(told.status == 1);
     CHECK(told.says(fmt::format("{}: the environments cannot be made: the corridor has no options", GMAC_CORRIDOR)));
     CHECK_FALSE(fs::exists(folder.path / "a"));
