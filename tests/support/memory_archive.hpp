@@ -40,7 +40,7 @@ public:
 
     void array(std::string const& name, element_type type, std::span<std::size_t const> shape, void* data) override {
         std::vector<std::size_t> const wanted(shape.begin(), shape.end());
-        std::size_t size = width(type);
+        std::size_t size = size_of(type);
         for (std::size_t extent : wanted)
             size *= extent;
         if (!loading_) {
@@ -62,18 +62,6 @@ public:
     }
 
 private:
-    [[nodiscard]] static std::size_t width(element_type type) noexcept {
-        switch (type) {
-        case element_type::u8:
-            return 1;
-        case element_type::i32:
-        case element_type::f32:
-            return 4;
-        default:
-            return 8;
-        }
-    }
-
     void add(std::string const& name, entry data) {
         require(entries_.emplace(name, std::move(data)).second, "memory_archive: {} was written twice", name);
     }

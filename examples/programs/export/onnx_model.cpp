@@ -157,7 +157,7 @@ public:
         graph_.name("policy");
         if (!policy_.sees_images())
             graph_.border(field::graph::input, value_, element::floats, {whole(policy_.observation_size)},
-                          "as the environment gives it");
+                          "what the policy sees, not normalised");
         for (layer const& one : policy_.layers) {
             std::visit([&](auto const& of_kind) { add(of_kind); }, one);
             ++number_;

@@ -21,7 +21,8 @@ namespace gmac::inline GMAC_ABI {
 
 /// Gives each observation one more number, its last, which stays the same for an episode and is drawn anew, uniform in [low,
 /// high], for the next: a goal, a task or an attitude to risk (statistic_range) that actor and critic are told of, such that
-/// one policy learns to act by any. Put it around all that changes observations, such as normalized_environments.
+/// one policy learns to act by any (Schaul et al. 2015, "Universal value function approximators"). Observations are [E, inner
+/// observation size + 1]. Put it around all that changes observations, such as normalized_environments.
 class conditioned_environments final : public environment_batch_decorator {
 public:
     /// Draws by a stream of `seed` for each environment, so that two of these around each other need two seeds; with low == high

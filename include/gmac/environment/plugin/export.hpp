@@ -6,6 +6,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/requirements.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
 #include <algorithm>
@@ -89,8 +90,7 @@ private:
 };
 
 /// The functions of the C interface for environments of type E: default-constructible, or made of a std::string, the options.
-template <environment E>
-    requires std::same_as<gmac::observation_of<E>, float>
+template <class E>
 class exported_environment {
 public:
     /// Null if an environment cannot be made.
@@ -230,11 +230,33 @@ private:
     box bounds_;
 };
 
+/// What cannot go through the C interface is refused, in one sentence.
+template <class E>
+[[nodiscard]] gmac_environment const* exported_library([[maybe_unused]] char const* name) noexcept {
+    static_assert(require_environment<E>());
+    if constexpr (environment<E>) {
+        constexpr bool real = std::same_as<gmac::observation_of<E>, float>;
+        constexpr bool alone = !environment_with_history<E>, scores_episodes = !scored_environment<E>;
+        static_assert(real, "this environment's observations are bytes, but those of a shared library are floats");
+        static_assert(
+            alone,
+            "this environment asks for a history, which the interface of shared libraries does not know: write the "
+            "observations of a state into one");
+        static_assert(
+            scores_episodes,
+            "this environment scores whole games, which the interface of shared libraries does not know: let each "
+            "game be an episode");
+        if constexpr (real && alone && scores_episodes)
+            return exported_environment<E>::library(name);
+    }
+    return nullptr;
+}
+
 } // namespace gmac::inline GMAC_ABI::detail
 
 /// In one source file of a shared library: `GMAC_EXPORT_ENVIRONMENT(my::cliff)`. What the environment throws becomes the reason
 /// that the program gives. Its constructor takes nothing, or a std::string, the text of `gmac-train --env-options`.
 #define GMAC_EXPORT_ENVIRONMENT(...)                                                                           \
     extern "C" __attribute__((visibility("default"))) gmac_environment const* gmac_environment_library(void) { \
-        return gmac::detail::exported_environment<__VA_ARGS__>::library(#__VA_ARGS__);                         \
+        return gmac::detail::exported_library<__VA_ARGS__>(#__VA_ARGS__);                                      \
     }
