@@ -23,6 +23,7 @@ struct optional_walk {
     }
     [[nodiscard]] std::size_t observation_size() const { return 2; }
     [[nodiscard]] gmac::discrete action_space() const { return {3}; }
+    [[nodiscard]] gmac::observation_history history() const { return {.frames = options == "past" ? 4u : 1u}; }
     void action_mask(std::span<std::uint8_t> allowed) const {
         if (place >= 8)
             allowed[2] = 0;

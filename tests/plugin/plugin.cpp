@@ -230,6 +230,9 @@ TEST_CASE("what a C++ environment throws is told", "[plugin]") {
           std::string::npos);
     CHECK(message_of([] { plugin_environments(GMAC_EXPORTED, 2, 1, "bad"); }) ==
           fmt::format("{}: the environments cannot be made: the options are bad", GMAC_EXPORTED));
+    CHECK(message_of([] {
+              plugin_environments(GMAC_EXPORTED, 2, 1, "past");
+          }).find("asks for states of 4 observations") != std::string::npos);
     CHECK(message_of([] { plugin_environments(GMAC_CART_POLE, 2, 1, "long"); }) ==
           fmt::format("{}: the environments cannot be made: the environment has no options, but was given \"long\"",
                       GMAC_CART_POLE));

@@ -107,7 +107,13 @@ public:
 private:
     struct batch {
         batch(std::size_t count, std::uint64_t seed, std::string const& options)
-            : worlds(count, seed, [&](std::size_t) { return make_one(options); }) {}
+            : worlds(count, seed, [&](std::size_t) { return make_one(options); }) {
+            require(
+                worlds.history().frames == 1,
+                "the environment asks for states of {} observations, which the interface of shared libraries does not "
+                "know: let an observation be all of the state",
+                worlds.history().frames);
+        }
 
         vector_environment<E> worlds;
         byte_archive stored;
@@ -236,17 +242,13 @@ template <class E>
     static_assert(require_environment<E>());
     if constexpr (environment<E>) {
         constexpr bool real = std::same_as<gmac::observation_of<E>, float>;
-        constexpr bool alone = !environment_with_history<E>, scores_episodes = !scored_environment<E>;
+        constexpr bool scores_episodes = !scored_environment<E>;
         static_assert(real, "this environment's observations are bytes, but those of a shared library are floats");
-        static_assert(
-            alone,
-            "this environment asks for a history, which the interface of shared libraries does not know: write the "
-            "observations of a state into one");
         static_assert(
             scores_episodes,
             "this environment scores whole games, which the interface of shared libraries does not know: let each "
             "game be an episode");
-        if constexpr (real && alone && scores_episodes)
+        if constexpr (real && scores_episodes)
             return exported_environment<E>::library(name);
     }
     return nullptr;
