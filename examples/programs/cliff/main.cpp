@@ -154,7 +154,7 @@ void run(int argc, char** argv) {
     add_option(
         app, "--risk", risks,
         "parameters of the statistic to act by, separated by commas, of runs that have learned a range (gmac-train "
-        "--statistic cvar:0.05..1)");
+        "--statistic cvar:0.05..1); by default those of 1, 0.5, 0.25, 0.1 and 0.05 that are among them");
     add_option(app, "--out", out, "picture without its ending: .png and .svg are written");
     gmac::examples::
         add_flag(app, "--exact", exact,
