@@ -7,6 +7,7 @@
 #include <gmac/targets/lambda_return.hpp>
 #include <gmac/targets/makers.hpp>
 #include <gmac/targets/normalize.hpp>
+#include <gmac/targets/one_step_distance.hpp>
 #include <gmac/targets/particles.hpp>
 #include <gmac/targets/replacement.hpp>
 #include <gmac/targets/returns.hpp>

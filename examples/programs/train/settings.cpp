@@ -391,7 +391,10 @@ void validate(settings const& all) {
             all.atom_minimum, all.atom_maximum);
     require(all.exploring_starts >= 0.0 && all.exploring_starts <= 1.0,
             "--exploring-starts is {}, but must be in [0, 1]", all.exploring_starts);
-    validate(all.agent);
+    agent_options agent = all.agent;
+    agent.exploration = all.exploration;
+    validate(agent);
+    validate(all.distillation);
     static_cast<void>(critics_of(all));
     static_cast<void>(statistic_of(all));
     if (is_atari(all.environment))

@@ -4,6 +4,7 @@
 #include "support/read_value.hpp"
 
 #include <gmac/agent/options.hpp>
+#include <gmac/agent/random_network_distillation.hpp>
 #include <gmac/statistics/statistic_range.hpp>
 
 #include <nlohmann/json_fwd.hpp>
@@ -36,6 +37,24 @@ inline constexpr std::array<named<nn::activation>, 2> names_of<nn::activation>{
 
 namespace gmac::examples::train {
 
+/// What an agent is rewarded for besides what the environment gives; see gmac/agent/exploration.hpp.
+enum class curiosity { none, td_error, energy_distance, random_network_distillation };
+
+} // namespace gmac::examples::train
+
+namespace gmac::examples {
+
+template <>
+inline constexpr std::array<named<train::curiosity>, 4> names_of<train::curiosity>{
+    {{"none", train::curiosity::none},
+     {"td_error", train::curiosity::td_error},
+     {"energy_distance", train::curiosity::energy_distance},
+     {"rnd", train::curiosity::random_network_distillation}}};
+
+} // namespace gmac::examples
+
+namespace gmac::examples::train {
+
 /// Everything that decides what a run computes. `describe` is the one list of these fields: the command line, the
 /// configuration file and the checkpoint are made from it.
 struct settings {
@@ -47,7 +66,10 @@ struct settings {
     std::uint64_t eval_every = 0; ///< frames; 0: never
     std::size_t eval_episodes = 10;
     std::optional<double> target_return{};
-    agent_options agent;
+    agent_options agent; ///< its member `exploration` is set from the three below
+    curiosity intrinsic = curiosity::none;
+    exploration_options exploration;
+    random_network_distillation_options distillation;
     std::string statistic = "mean";        ///< of statistic_of
     bool state_dependent_deviation = true; ///< the policy's deviation from the network, or one free parameter an action
     double deviation_floor = 0.25;         ///< deviation = sqrt(softplus(x) + floor²), if it depends on the state
@@ -147,6 +169,18 @@ struct settings {
               "hl_gauss: of the Gaussian that a target is smoothed by, in distances of two atoms");
         visit("Value distribution", "critics", critics,
               "further methods, separated by commas, that learn the value of the same policy and have no say in it");
+        visit(
+            "Exploration", "intrinsic", intrinsic,
+            "what is rewarded besides the environment's rewards: none; energy_distance, of the value distribution from "
+            "its one-step target; td_error, the same of the value; rnd, random network distillation");
+        visit("Exploration", "intrinsic-coefficient", exploration.coefficient, "of the advantages of these rewards");
+        visit("Exploration", "extrinsic-coefficient", exploration.extrinsic_coefficient,
+              "of the advantages of the environment's rewards then");
+        visit("Exploration", "intrinsic-discount", exploration.discount,
+              "of these rewards, whose returns go on where an episode ends; in [0, 1]");
+        visit("Exploration", "rnd-features", distillation.features, "outputs of the two networks");
+        visit("Exploration", "rnd-learning-rate", distillation.learning_rate, "of the one that learns");
+        visit("Exploration", "rnd-epochs", distillation.epochs, "of the same, over a rollout");
         visit("Policy", "state-dependent-deviation", state_dependent_deviation,
               "continuous actions: the deviation comes from the network, or is one free parameter an action");
         visit("Policy", "deviation-floor", deviation_floor,

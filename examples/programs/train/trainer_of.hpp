@@ -5,6 +5,7 @@
 #include "method_parts.hpp"
 #include "trainer.hpp"
 
+#include <gmac/agent/exploration.hpp>
 #include <gmac/agents.hpp>
 #include <gmac/deploy/policy.hpp>
 #include <gmac/heads/scalar.hpp>
@@ -67,7 +68,7 @@ public:
     trainer_of(settings const& settings, batch& worlds, executor& tasks, Trunk... trunk)
         : settings_(settings),
           threads_(tasks.concurrency()),
-          agent_(worlds, std::move(trunk)..., settings.agent,
+          agent_(worlds, std::move(trunk)..., options_of(settings),
                  {.actor = fitting_actor(settings, worlds.action_space()),
                   .head = make_head<typename Agent::head_type>(settings),
                   .loss = make_loss<typename Agent::loss_type>(settings),
@@ -81,6 +82,7 @@ public:
             else if (wanted.kind != statistic_kind::mean)
                 agent_.value_by(statistic{wanted.kind, wanted.low});
         }
+        explore();
     }
 
     void train(train_options const& options) override { agent_.train(options); }
@@ -121,6 +123,25 @@ public:
     }
 
 private:
+    [[nodiscard]] static agent_options options_of(settings const& settings) {
+        agent_options options = settings.agent;
+        if (settings.intrinsic != curiosity::none)
+            options.exploration = settings.exploration;
+        return options;
+    }
+    void explore() {
+        switch (settings_.intrinsic) {
+        case curiosity::none:
+            return;
+        case curiosity::td_error:
+            return agent_.explore(exploration::td_error(agent_));
+        case curiosity::energy_distance:
+            return agent_.explore(exploration::energy_distance(agent_));
+        case curiosity::random_network_distillation:
+            return agent_.explore(exploration::random_network_distillation(agent_, settings_.distillation));
+        }
+    }
+
     settings settings_;
     std::size_t threads_;
     Agent agent_;

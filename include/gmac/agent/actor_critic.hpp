@@ -3,8 +3,10 @@
 
 #include <gmac/agent/composition.hpp>
 #include <gmac/agent/detail/critic_targets.hpp>
+#include <gmac/agent/detail/intrinsic_advantages.hpp>
 #include <gmac/agent/detail/learner.hpp>
 #include <gmac/agent/detail/state_values.hpp>
+#include <gmac/agent/intrinsic_reward.hpp>
 #include <gmac/agent/networks.hpp>
 #include <gmac/agent/observer.hpp>
 #include <gmac/agent/options.hpp>
@@ -127,7 +129,9 @@ public:
           entropies_(worlds.size()),
           streams_(worlds.size()),
           acting_(networks_.policy().make_workspace(worlds.size())),
-          learner_({options_, networks_, actor_, head_, loss_, rollout_, targets_.for_loss(), targets_.advantages()}) {
+          curiosity_(options_.exploration, options_.lambda, rollout_.steps(), worlds.size()),
+          learner_({options_, networks_, actor_, head_, loss_, rollout_, targets_.for_loss(), targets_.advantages(),
+                    curiosity_.returns()}) {
         require(networks_.inputs() == rollout_.state_size(),
                 "actor_critic: the trunk takes {} inputs, but a state has {} elements ({} observations of {})",
                 networks_.inputs(), rollout_.state_size(), worlds.history().frames, worlds.observation_size());
@@ -193,6 +197,10 @@ public:
         report.inference_seconds += timer.lap();
         targets_.make(
             head_, rollout_, values_, [&](std::size_t e) { return stream(stream_purpose::target, e); }, *tasks_);
+        if (options_.exploration)
+            report.intrinsic_reward =
+                curiosity_.add({rollout_, values_.outputs(), values_.values()}, values_.intrinsic_values(),
+                               targets_.advantages(), updates_, *tasks_);
         report.target_seconds = timer.lap();
         report.update = ++updates_;
         report.learning_rate = learner_.learning_rate(progress);
@@ -201,6 +209,7 @@ public:
             parameters_.span(), *tasks_,
             [&](stream_purpose purpose, std::size_t index) { return stream(purpose, index); }, values_.capacity(),
             report);
+        curiosity_.learn(rollout_, updates_, *tasks_);
         for (auto const& observer : observers_)
             observer->observe(rollout_, updates_, report.learning_rate, *tasks_);
         report.learning_seconds = timer.lap();
@@ -271,6 +280,19 @@ public:
         observers_.push_back(std::move(observer));
     }
 
+    /// Rewards the agent for what is new to it, too: what gmac/agent/exploration.hpp makes,
+    ///     agent.explore(gmac::exploration::energy_distance(agent));
+    /// or an intrinsic_reward of one's own. These rewards are divided by the running deviation of their discounted sums; a
+    /// value of their own, on the critic's trunk, learns their λ-returns, which go on where an episode ends; and advantages
+    /// are both kinds', weighed by options.exploration. Throws gmac::error without these options, which the agent must be made
+    /// with. What is loaded must have been saved with the same kind.
+    void explore(std::unique_ptr<intrinsic_reward<scalar, observation_type>> reward) {
+        require(reward != nullptr, "actor_critic: explore was given no reward");
+        require(options_.exploration.has_value(),
+                "actor_critic: to explore, the agent must be made with options that have a member `exploration`");
+        curiosity_.reward_by(std::move(reward));
+    }
+
     /// What the agent does, with memory for batches of up to `rows` observations.
     [[nodiscard]] auto policy(std::size_t rows = 1) const { return gmac::policy<actor_critic>(*this, rows); }
 
@@ -286,6 +308,9 @@ public:
     [[nodiscard]] std::size_t action_size() const noexcept { return size_; }
     [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
     [[nodiscard]] std::uint64_t updates() const noexcept { return updates_; }
+    [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+    /// How many threads its tasks may use.
+    [[nodiscard]] std::size_t concurrency() const noexcept { return tasks_->concurrency(); }
 
     /// What the policy and the value depend on: the part of `persist` that acting needs.
     void persist_parameters(archive& state) {
@@ -301,6 +326,8 @@ public:
     void persist(archive& state) {
         persist_parameters(state);
         state.inside("optimiser", [&] { learner_.persist(state); });
+        if (options_.exploration)
+            state.inside("exploration", [&] { curiosity_.persist(state); });
         state.inside("episodes", [&] { episodes_.persist(state); });
         state("seed", seed_);
         state("frames", frames_);
@@ -401,6 +428,7 @@ private:
     buffer<scalar> entropies_; // of the last actions; nobody reads them
     std::vector<random_stream> streams_;
     typename network_type::policy_type::workspace acting_;
+    detail::intrinsic_advantages<scalar, observation_type> curiosity_;
     detail::learner<network_type, Actor, Head, Loss> learner_;
     episode_window episodes_;
     std::vector<timed_episode> finished_;

@@ -8,17 +8,19 @@
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/nn/linear.hpp>
 #include <gmac/nn/module.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 
 namespace gmac::inline GMAC_ABI {
 
-/// Actor and critic: one trunk for both or one each, a linear layer for the actor, and the head's network. Their
-/// parameters lie one after the other in a flat range of the caller's: the policy's, the critic's own trunk if it has one,
-/// value network.
+/// Actor and critic: one trunk for both or one each, a linear layer for the actor, the head's network, and of an agent that
+/// explores a linear layer for the value of its intrinsic rewards, on the critic's trunk. Their parameters lie one after the
+/// other in a flat range of the caller's: the policy's, the critic's own trunk if it has one, value network, this layer.
 template <class Actor, class Head, class Backend, class Trunk>
 class actor_critic_networks {
 public:
@@ -35,9 +37,10 @@ public:
         typename policy_type::workspace policy;
         typename Trunk::workspace critic_trunk;
         typename value_net::workspace value;
-        buffer<scalar> actor_gradient, value_gradient;            // [rows, outputs]
-        buffer<scalar> feature_gradient, critic_feature_gradient; // [rows, F]
-        matrix_view<scalar const> critic_features{};              // of the last forward pass, [n, F]
+        typename nn::linear<Backend>::workspace intrinsic;
+        buffer<scalar> actor_gradient, value_gradient, intrinsic_gradient;                    // [rows, outputs]
+        buffer<scalar> feature_gradient, critic_feature_gradient, intrinsic_feature_gradient; // [rows, F]
+        matrix_view<scalar const> critic_features{}; // of the last forward pass, [n, F]
     };
 
     actor_critic_networks(Trunk trunk, Actor const& actor, Head const& head, action_space const& space,
@@ -46,20 +49,29 @@ public:
                   {.gain = options.actor_gain}),
           value_(head, policy_.trunk().outputs(), options.value_gain),
           value_outputs_(head.output_size()),
-          shared_(options.shared_trunk) {}
+          shared_(options.shared_trunk) {
+        if (options.exploration)
+            intrinsic_.emplace(this->trunk().outputs(), 1, nn::linear_options{.gain = options.value_gain});
+    }
 
     [[nodiscard]] policy_type const& policy() const noexcept { return policy_; }
     [[nodiscard]] Trunk const& trunk() const noexcept { return policy_.trunk(); }
-    [[nodiscard]] std::size_t parameter_count() const noexcept { return first_value() + value_.parameter_count(); }
+    [[nodiscard]] std::size_t parameter_count() const noexcept {
+        return first_intrinsic() + (explores() ? intrinsic_->parameter_count() : 0);
+    }
     [[nodiscard]] std::size_t inputs() const noexcept { return policy_.inputs(); }
     [[nodiscard]] std::size_t actor_outputs() const noexcept { return policy_.outputs(); }
     [[nodiscard]] std::size_t value_outputs() const noexcept { return value_outputs_; }
+    /// Whether there is a value of intrinsic rewards.
+    [[nodiscard]] bool explores() const noexcept { return intrinsic_.has_value(); }
 
     void initialize(std::span<scalar> parameters, Actor const& actor, random_stream& random) const {
         policy_.initialize(parameters, actor, random);
         if (!shared_)
             trunk().initialize(critic_trunk_part(parameters), random);
         value_.initialize(value_part(parameters), random);
+        if (explores())
+            intrinsic_->initialize(intrinsic_part(parameters), random);
     }
 
     /// visit(name, offset, rows, columns) for every tensor of the flat range, in its order.
@@ -69,14 +81,26 @@ public:
         if (!shared_)
             nn::describe_part(trunk(), "critic_trunk", policy_.parameter_count(), visit);
         nn::describe_part(value_, "value", first_value(), visit);
+        if (explores())
+            nn::describe_part(*intrinsic_, "intrinsic_value", first_intrinsic(), visit);
     }
 
     [[nodiscard]] workspace make_workspace(std::size_t rows) const {
         std::size_t const features = trunk().outputs();
-        return {policy_.make_workspace(rows),          trunk().make_workspace(shared_ ? 0 : rows),
-                value_.make_workspace(rows),           buffer<scalar>(rows * actor_outputs()),
-                buffer<scalar>(rows * value_outputs_), buffer<scalar>(rows * features),
-                buffer<scalar>(rows * features)};
+        std::size_t const exploring = explores() ? rows : 0;
+        workspace made{.policy = policy_.make_workspace(rows),
+                       .critic_trunk = trunk().make_workspace(shared_ ? 0 : rows),
+                       .value = value_.make_workspace(rows),
+                       .intrinsic = {},
+                       .actor_gradient = buffer<scalar>(rows * actor_outputs()),
+                       .value_gradient = buffer<scalar>(rows * value_outputs_),
+                       .intrinsic_gradient = buffer<scalar>(exploring),
+                       .feature_gradient = buffer<scalar>(rows * features),
+                       .critic_feature_gradient = buffer<scalar>(rows * features),
+                       .intrinsic_feature_gradient = buffer<scalar>(exploring * features)};
+        if (explores())
+            made.intrinsic = intrinsic_->make_workspace(rows);
+        return made;
     }
 
     /// Observations [n, inputs] as the trunks read them: the view itself, or a copy in the workspace.
@@ -95,9 +119,13 @@ public:
                 after_policy ? work.policy.features : policy_.trunk_forward(parameters, states, work.policy);
         return value_.predict(value_part(parameters), work.critic_features, random, work.value);
     }
+    /// After value_forward on n states, the value of their intrinsic rewards, [n, 1]. Only of an agent that explores.
+    matrix_view<scalar const> intrinsic_values(std::span<scalar const> parameters, workspace& work) const {
+        return intrinsic_->forward(intrinsic_part(parameters), work.critic_features, work.intrinsic);
+    }
 
-    /// After forward passes of the policy and of the value on the same states: from the gradients in work.actor_gradient
-    /// and work.value_gradient to the gradient of all parameters but the actor's free ones.
+    /// After forward passes of all parts on the same states: from the gradients in work.actor_gradient, work.value_gradient
+    /// and work.intrinsic_gradient to the gradient of all parameters but the actor's free ones.
     void backward(std::span<scalar const> parameters, matrix_view<input_type const> states, workspace& work,
                   std::span<scalar> gradient) const {
         std::size_t const rows = states.rows();
@@ -108,6 +136,13 @@ public:
                                feature_gradient);
         value_.backward(value_part(parameters), work.critic_features, work.value,
                         {work.value_gradient.data(), rows, value_outputs_}, value_part(gradient), critic_gradient);
+        if (explores()) {
+            intrinsic_->backward(intrinsic_part(parameters), work.critic_features, work.intrinsic,
+                                 {work.intrinsic_gradient.data(), rows, 1}, intrinsic_part(gradient),
+                                 {work.intrinsic_feature_gradient.data(), rows, width});
+            for (std::size_t i = 0; i < rows * width; ++i)
+                work.critic_feature_gradient[i] += work.intrinsic_feature_gradient[i];
+        }
         if (shared_)
             for (std::size_t i = 0; i < rows * width; ++i)
                 work.feature_gradient[i] += work.critic_feature_gradient[i];
@@ -121,6 +156,7 @@ private:
     [[nodiscard]] std::size_t first_value() const noexcept {
         return policy_.parameter_count() + (shared_ ? 0 : trunk().parameter_count());
     }
+    [[nodiscard]] std::size_t first_intrinsic() const noexcept { return first_value() + value_.parameter_count(); }
     template <class T>
     [[nodiscard]] std::span<T> critic_trunk_part(std::span<T> parameters) const noexcept {
         return parameters.subspan(policy_.parameter_count(), trunk().parameter_count());
@@ -129,9 +165,14 @@ private:
     [[nodiscard]] std::span<T> value_part(std::span<T> parameters) const noexcept {
         return parameters.subspan(first_value(), value_.parameter_count());
     }
+    template <class T>
+    [[nodiscard]] std::span<T> intrinsic_part(std::span<T> parameters) const noexcept {
+        return parameters.subspan(first_intrinsic(), intrinsic_->parameter_count());
+    }
 
     policy_type policy_;
     value_net value_;
+    std::optional<nn::linear<Backend>> intrinsic_;
     std::size_t value_outputs_;
     bool shared_;
 };

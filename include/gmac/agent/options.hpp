@@ -18,6 +18,14 @@ enum class optimiser_kind { adam, rmsprop };
 /// after each epoch.
 enum class rate_schedule { constant, linear, kl };
 
+/// How an agent weighs what it is curious about; see actor_critic::explore and gmac/agent/exploration.hpp. The defaults are
+/// those of random network distillation (Burda et al. 2019).
+struct exploration_options {
+    double coefficient = 1.0;           ///< of the advantages of intrinsic rewards
+    double extrinsic_coefficient = 2.0; ///< of those of the environments' rewards
+    double discount = 0.99;             ///< of intrinsic rewards, whose returns go on where an episode ends
+};
+
 /// The hyperparameters of an actor_critic. The defaults are the paper's for PyBullet (Table "Parameter settings");
 /// atari_options() has those for the Arcade Learning Environment.
 struct agent_options {
@@ -57,6 +65,8 @@ struct agent_options {
     /// Parts that a minibatch is cut into; each part is one task, and the parts' gradients are added in a fixed order,
     /// so this number, and not that of the threads, decides the rounding. 0 means one part for each 32 states, at most 8.
     std::size_t shards = 0;
+    /// Gives the agent a value of intrinsic rewards, which it must then be given: actor_critic::explore.
+    std::optional<exploration_options> exploration{};
 };
 
 /// The paper's settings for the Arcade Learning Environment.
@@ -133,6 +143,11 @@ inline void validate(agent_options const& options) {
     at_least_zero("actor_gain", options.actor_gain);
     at_least_zero("value_gain", options.value_gain);
     above_zero("optimiser_epsilon", options.optimiser_epsilon);
+    if (options.exploration) {
+        at_least_zero("exploration.coefficient", options.exploration->coefficient);
+        at_least_zero("exploration.extrinsic_coefficient", options.exploration->extrinsic_coefficient);
+        within("exploration.discount", options.exploration->discount, 0.0, 1.0);
+    }
 }
 
 } // namespace gmac::inline GMAC_ABI

@@ -58,6 +58,7 @@ struct update_report {
     double approximate_kl = 0.0;      ///< mean of (ratio − 1) − log ratio
     double clip_fraction = 0.0;       ///< part of the ratios outside 1 ± clip
     double explained_variance = 0.0;  ///< 1 − Var(return − value) / Var(return), NaN if the returns are constant
+    double intrinsic_reward = 0.0;    ///< mean of an agent that explores, normalised
     double gradient_norm = 0.0;       ///< before clipping, mean over the minibatches
     double learning_rate = 0.0;       ///< of the last epoch
     double epochs = 0.0;              ///< learned; fewer than asked for if the divergence ended them
@@ -84,6 +85,7 @@ struct update_report {
         visit("approximate_kl", approximate_kl);
         visit("clip_fraction", clip_fraction);
         visit("explained_variance", explained_variance);
+        visit("intrinsic_reward", intrinsic_reward);
         visit("gradient_norm", gradient_norm);
         visit("learning_rate", learning_rate);
         visit("epochs", epochs);

@@ -217,6 +217,7 @@ enum class stream_purpose : std::uint64_t {
     fraction = 6,
     evaluation = 7,
     condition = 8,
+    exploration = 9,
     user = 100
 };
 

@@ -60,6 +60,7 @@ public:
 
     /// [T E]
     [[nodiscard]] std::span<T const> advantages() const noexcept { return advantages_.span(); }
+    [[nodiscard]] std::span<T> advantages() noexcept { return advantages_.span(); }
     [[nodiscard]] double explained_variance() const noexcept { return explained_variance_; }
     /// What the loss's targets are taken from.
     [[nodiscard]] maker_type const& for_loss() const noexcept { return maker_; }

@@ -53,7 +53,8 @@ public:
         Loss const& loss;
         rollout_type const& rollout;
         targets_type const& targets;
-        std::span<scalar const> advantages; ///< [T E]
+        std::span<scalar const> advantages;          ///< [T E]
+        std::span<scalar const> intrinsic_returns{}; ///< [T E], of an agent that explores
     };
 
     explicit learner(sources const& from)
@@ -271,6 +272,14 @@ private:
         scalar const weight = static_cast<scalar>(from_.options.value_coefficient) * count * share;
         for (std::size_t i = 0; i < rows.size() * networks.value_outputs(); ++i)
             to.work.value_gradient[i] *= weight;
+        if constexpr (acts)
+            if (networks.explores()) {
+                // ½ (v − R)², a mean over the minibatch like the other losses
+                auto const values = networks.intrinsic_values(parameters, to.work);
+                for (std::size_t i = 0; i < rows.size(); ++i)
+                    to.work.intrinsic_gradient[i] = static_cast<scalar>(from_.options.value_coefficient) * share *
+                                                    (values(i, 0) - from_.intrinsic_returns[rows[i]]);
+            }
         networks.backward(parameters, states, to.work, to.gradient.span());
     }
 

@@ -37,7 +37,8 @@ public:
         : networks_(networks),
           capacity_(rollout.state_count() + rollout.rows()),
           outputs_(capacity_ * networks.value_outputs()),
-          values_(capacity_) {
+          values_(capacity_),
+          intrinsic_values_(explores() ? capacity_ : 0) {
         std::size_t const rows = (std::min)(chunk_rows, capacity_);
         std::size_t const chunks = (capacity_ + chunk_rows - 1) / chunk_rows;
         for (std::size_t i = 0; i < std::clamp<std::size_t>(threads, 1, chunks); ++i)
@@ -75,6 +76,10 @@ public:
     }
     /// [states], the means of the distributions, or what `value_by` makes of them
     [[nodiscard]] std::span<scalar const> values() const noexcept { return values_.span().first(used_); }
+    /// [(T + 1) E], of an agent that explores
+    [[nodiscard]] std::span<scalar const> intrinsic_values() const noexcept {
+        return intrinsic_values_.span().first(seen_);
+    }
 
 private:
     static constexpr std::size_t chunk_rows = 256;
@@ -84,6 +89,14 @@ private:
         typename Networks::workspace work;
         buffer<observation_type> states;
     };
+
+    /// A critic that only watches does not.
+    [[nodiscard]] bool explores() const noexcept {
+        if constexpr (requires { networks_.explores(); })
+            return networks_.explores();
+        else
+            return false;
+    }
 
     template <class StreamOf>
     void evaluate_rows(std::size_t first, std::size_t last, std::span<scalar const> parameters, Head const& head,
@@ -102,11 +115,15 @@ private:
         auto const columns = Networks::value_net::columns(predicted);
         std::copy_n(columns.data(), columns.rows() * columns.cols(),
                     outputs_.data() + first * networks_.value_outputs());
+        if constexpr (requires { networks_.explores(); })
+            if (networks_.explores())
+                std::copy_n(networks_.intrinsic_values(parameters, with.work).data(), last - first,
+                            intrinsic_values_.data() + first);
     }
 
     Networks const& networks_;
     std::size_t capacity_, seen_ = 0, used_ = 0;
-    buffer<scalar> outputs_, values_;
+    buffer<scalar> outputs_, values_, intrinsic_values_;
     value_function value_of_;
     std::vector<evaluator> evaluators_;
 };
