@@ -39,7 +39,7 @@ gmac::agent_options exploring(gmac::exploration_options const& how = {}) {
     return options;
 }
 
-enum class kind { td_error, energy_distance, random_network_distillation };
+enum class kind { td_error, energy_distance, cramer_distance, random_network_distillation };
 
 template <class Agent>
 auto reward_of(kind which, Agent const& agent) {
@@ -48,6 +48,8 @@ auto reward_of(kind which, Agent const& agent) {
         return exploration::td_error(agent);
     case kind::energy_distance:
         return exploration::energy_distance(agent);
+    case kind::cramer_distance:
+        return exploration::cramer_distance(agent);
     default:
         return exploration::random_network_distillation(agent, {.features = 5, .learning_rate = 1e-3, .epochs = 2});
     }
@@ -242,7 +244,7 @@ template <class Agent>
 void check_kinds() {
     explorer<Agent> run(kind::td_error);
     auto& agent = run.agent;
-    for (kind const which : {kind::td_error, kind::energy_distance}) {
+    for (kind const which : {kind::td_error, kind::energy_distance, kind::cramer_distance}) {
         auto const reward = reward_of(which, agent);
         auto const& rollout = agent.experience();
         static_cast<void>(agent.update());
@@ -267,7 +269,7 @@ void check_kinds() {
                 auto const given = static_cast<double>(rollout.rewards()(t, e));
                 double wanted = std::abs(given + (terminated ? 0.0 : 0.99 * static_cast<double>(values[next])) -
                                          static_cast<double>(values[row]));
-                if (which == kind::energy_distance) {
+                if (which != kind::td_error) {
                     auto const sample = [&](std::size_t state) {
                         std::vector<double> all;
                         for (std::size_t j = 0; j < columns.cols(); ++j)
@@ -286,6 +288,8 @@ void check_kinds() {
                         return sum / static_cast<double>(a.size() * b.size());
                     };
                     wanted = 2.0 * difference(here, target) - difference(here, here) - difference(target, target);
+                    if (which == kind::cramer_distance)
+                        wanted = std::sqrt(wanted / 2.0);
                 }
                 CHECK(static_cast<double>(rewards[row]) == Approx(wanted).margin(1e-5));
             }

@@ -60,6 +60,14 @@ TEST_CASE("numbers and names that could be read in two ways are refused") {
     refused("--eval-episodes 0", "--eval-episodes is 0, but must be at least 1");
     refused("--target-return inf", "--target-return is inf, but must be finite");
     refused("--target-return", "--target-return needs a value");
+    refused("--intrinsic boredom",
+            "--intrinsic is \"boredom\", but must be one of none, td_error, energy_distance, cramer_distance, rnd");
+    refused("--intrinsic rnd --intrinsic-coefficient -1",
+            "exploration.coefficient is -1, but must be finite and not negative");
+    refused("--intrinsic-discount 2", "exploration.discount is 2, but must be in [0, 1]");
+    refused("--rnd-features 0", "random_network_distillation: features is 0, but must be at least 1");
+    refused("--rnd-learning-rate 0", "learning_rate is 0, but must be finite and positive");
+    refused("--rnd-epochs 0", "random_network_distillation: epochs is 0, but must be at least 1");
     refused("--statistic median", "--statistic is \"median\", but must be mean, cvar:ALPHA, upper_cvar:ALPHA");
     refused("--statistic cvar", "--statistic is \"cvar\", but cvar is given as NAME:PARAMETER");
     refused("--statistic mean:1", "--statistic is \"mean:1\", but mean is given without a parameter");
@@ -260,6 +268,34 @@ TEST_CASE("a run with a statistic is its own, with every method, and is resumed 
         run("range-cut", "--frames 256 " + range);
         REQUIRE(train(fmt::format("--resume {} --frames 512{}", folder / "range-cut", quiet)).status == 0);
         CHECK(state_of(folder.path / "range-cut") == state_of(folder.path / "range"));
+    }
+}
+
+TEST_CASE("a run that explores is its own, with every method, and is resumed bit for bit") {
+    for (auto const& [method, kind] :
+         {std::pair("gmac", "energy_distance"), std::pair("gmac", "rnd"), std::pair("ppo", "td_error"),
+          std::pair("gmac", "cramer_distance"), std::pair("iqac", "energy_distance"),
+          std::pair("c51", "energy_distance"), std::pair("dirac_energy", "rnd")}) {
+        INFO(method << " " << kind);
+        scratch const folder;
+        std::string const what = fmt::format(
+            "--env classic/deep_sea:6 --algorithm {} --hidden 8 --envs 4 --steps 32 --epochs 2 "
+            "--quantile-hidden 8 --quantile-samples 8{}",
+            method, quiet);
+        auto const run = [&](std::string const& name, std::string const& more) {
+            auto const result = train(fmt::format("{} --out {} {}", what, folder / name, more));
+            INFO(result.text);
+            REQUIRE(result.status == 0);
+        };
+        std::string const how = fmt::format("--intrinsic {} --rnd-features 4", kind);
+        run("plain", "--frames 512");
+        run("curious", "--frames 512 " + how);
+        run("less", "--frames 512 --intrinsic-coefficient 0.5 " + how);
+        run("cut", "--frames 256 " + how);
+        REQUIRE(train(fmt::format("--resume {} --frames 512{}", folder / "cut", quiet)).status == 0);
+        CHECK(state_of(folder.path / "cut") == state_of(folder.path / "curious"));
+        CHECK(numbers_of(folder.path / "plain") != numbers_of(folder.path / "curious"));
+        CHECK(numbers_of(folder.path / "less") != numbers_of(folder.path / "curious"));
     }
 }
 

@@ -38,17 +38,18 @@ inline constexpr std::array<named<nn::activation>, 2> names_of<nn::activation>{
 namespace gmac::examples::train {
 
 /// What an agent is rewarded for besides what the environment gives; see gmac/agent/exploration.hpp.
-enum class curiosity { none, td_error, energy_distance, random_network_distillation };
+enum class curiosity { none, td_error, energy_distance, cramer_distance, random_network_distillation };
 
 } // namespace gmac::examples::train
 
 namespace gmac::examples {
 
 template <>
-inline constexpr std::array<named<train::curiosity>, 4> names_of<train::curiosity>{
+inline constexpr std::array<named<train::curiosity>, 5> names_of<train::curiosity>{
     {{"none", train::curiosity::none},
      {"td_error", train::curiosity::td_error},
      {"energy_distance", train::curiosity::energy_distance},
+     {"cramer_distance", train::curiosity::cramer_distance},
      {"rnd", train::curiosity::random_network_distillation}}};
 
 } // namespace gmac::examples
@@ -171,8 +172,9 @@ struct settings {
               "further methods, separated by commas, that learn the value of the same policy and have no say in it");
         visit(
             "Exploration", "intrinsic", intrinsic,
-            "what is rewarded besides the environment's rewards: none; energy_distance, of the value distribution from "
-            "its one-step target; td_error, the same of the value; rnd, random network distillation");
+            "what is rewarded besides the environment's rewards: none; energy_distance or cramer_distance, the root of its "
+            "half, of the value distribution from its one-step target; td_error, the same of the value; rnd, random "
+            "network distillation");
         visit("Exploration", "intrinsic-coefficient", exploration.coefficient, "of the advantages of these rewards");
         visit("Exploration", "extrinsic-coefficient", exploration.extrinsic_coefficient,
               "of the advantages of the environment's rewards then");

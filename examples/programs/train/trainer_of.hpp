@@ -137,6 +137,8 @@ private:
             return agent_.explore(exploration::td_error(agent_));
         case curiosity::energy_distance:
             return agent_.explore(exploration::energy_distance(agent_));
+        case curiosity::cramer_distance:
+            return agent_.explore(exploration::cramer_distance(agent_));
         case curiosity::random_network_distillation:
             return agent_.explore(exploration::random_network_distillation(agent_, settings_.distillation));
         }

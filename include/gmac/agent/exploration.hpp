@@ -62,6 +62,20 @@ template <class Agent>
     });
 }
 
+/// The same as a metric, Cramér's distance: the root of half the energy distance. For distributions that differ little it is
+/// proportional to the difference, and the energy distance to its square. The paper names both.
+template <class Agent>
+[[nodiscard]] auto cramer_distance(Agent const& agent) {
+    return detail::measured_by(agent, [head = agent.head(),
+                                       distance = targets::one_step_distance{
+                                           agent.options().discount}](auto const& seen, auto const& rewards) {
+        distance(head, detail::steps_of(seen.rollout), seen.outputs, rewards);
+        for (std::size_t t = 0; t < rewards.rows(); ++t)
+            for (std::size_t e = 0; e < rewards.cols(); ++e)
+                rewards(t, e) = std::sqrt(rewards(t, e) / 2);
+    });
+}
+
 /// The magnitude of the TD error, |r + γ V(x') − V(x)|: what the paper compares with. V is the mean of the distribution, or
 /// what the agent's `value_by` made of it.
 template <class Agent>
