@@ -43,8 +43,13 @@ static int step(void* environments, float const* actions, float* observations, f
     for (size_t i = 0; i < w->count; ++i) {
         int now = w->steps == 3 && i == 1;
         rewards[i] = now && strcmp(w->fault, "reward") == 0 ? (float)NAN : 1.0f;
+        float before = observations[2 * i + 1];
         observations[2 * i] = (float)w->steps;
         observations[2 * i + 1] = now && strcmp(w->fault, "observation") == 0 ? (float)NAN : 0.0f;
+        if (now && strcmp(w->fault, "unwritten") == 0)
+            observations[2 * i + 1] = before;
+        if (now && strcmp(w->fault, "behind") == 0)
+            observations[2 * w->count] = 0.0f;
         if (now && strcmp(w->fault, "flag") == 0)
             terminated[i] = 2;
         if (now && (strcmp(w->fault, "final") == 0 || strcmp(w->fault, "both") == 0)) {

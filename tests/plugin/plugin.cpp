@@ -71,8 +71,10 @@ void check_same(environment_batch& compiled, environment_batch& loaded, unsigned
     CHECK(ended > 20);
 }
 
-[[nodiscard]] std::string faulty(std::string const& options, int steps) {
+[[nodiscard]] std::string faulty(std::string const& options, int steps, bool guarded = false) {
     plugin_environments worlds(GMAC_FAULTY, 3, 1, options);
+    if (guarded)
+        worlds.guard_memory();
     buffers b(worlds);
     return message_of([&] {
         worlds.reset(b.observation_view());
@@ -193,6 +195,13 @@ TEST_CASE("what a library does wrong is told with its file, the environment and 
                                            GMAC_FAULTY));
     CHECK(message_of([] { plugin_environments(GMAC_FAULTY, 3, 1, "make"); }) ==
           fmt::format("{}: the environments cannot be made: make was told to fail", GMAC_FAULTY));
+
+    // With guarded memory also what is not written, and what is written past the end.
+    CHECK(faulty("unwritten", 3).empty());
+    CHECK(faulty("", 5, true).empty());
+    CHECK(faulty("unwritten", 3, true) == at + "observation element 1 is nan, but must be finite");
+    CHECK(faulty("behind", 2, true).empty());
+    CHECK(faulty("behind", 3, true) == fmt::format("{}: step writes past the end of the 6 observations", GMAC_FAULTY));
 
     // An end that is both is a termination.
     plugin_environments both(GMAC_FAULTY, 3, 1, "both");

@@ -56,6 +56,38 @@ TEST_CASE("a run on a library of C is resumed bit for bit, from another folder, 
     CHECK(gone.says(fmt::format("there is no file {}", (fs::canonical(folder.path) / "corridor.so").string())));
 }
 
+TEST_CASE("gmac-train says what is wrong with an environment, and trains nothing", "[plugin]") {
+    scratch const folder;
+    auto const checked = [&](std::string const& environment, std::string const& options = "") {
+        return run_program(fmt::format("cd '{}' && '{}' --env '{}' --check-environment --env-options '{}' 2>&1",
+                                       folder.path.string(), GMAC_TRAIN, environment, options));
+    };
+    for (std::string const sound : {GMAC_CORRIDOR, GMAC_CART_POLE, GMAC_EXPORTED}) {
+        auto const done = checked(sound);
+        INFO(done.text);
+        CHECK(done.status == 0);
+        CHECK(done.says("ok      they can be played: 1 observations of "));
+        CHECK_FALSE(done.says("WRONG"));
+    }
+    auto const endless = checked(GMAC_FAULTY);
+    INFO(endless.text);
+    CHECK(endless.status == 1);
+    CHECK(endless.says("WRONG   episodes end: none ended in 1000 steps of 3 environments"));
+    CHECK(endless.says("WRONG   a stored state goes on as it was: "));
+    CHECK(endless.says("load failed: load always fails"));
+    auto const unwritten = checked(GMAC_FAULTY, "unwritten");
+    CHECK(unwritten.status == 1);
+    CHECK(unwritten.says("environment 1, step 3 of its episode: observation element 1 is nan, but must be finite"));
+    CHECK(checked(GMAC_FAULTY, "behind").says("step writes past the end of the 6 observations"));
+    CHECK(checked("minatar/breakout").says("--env-options is an option of Shared libraries"));
+    auto const images = run_program(fmt::format("'{}' --env minatar/breakout --check-environment 2>&1", GMAC_TRAIN));
+    CHECK(images.status == 1);
+    CHECK(
+        images.says("--check-environment looks at environments with real observations, and minatar/breakout shows "
+                    "images"));
+    CHECK(fs::is_empty(folder.path));
+}
+
 TEST_CASE("the commands of docs/plugins.md make the libraries", "[plugin]") {
     scratch const folder;
     std::istringstream page(slurp(fs::path(GMAC_SOURCE) / "docs" / "plugins.md"));

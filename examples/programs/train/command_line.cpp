@@ -120,6 +120,9 @@ request parse(int argc, char const* const* argv) {
         ->group("Run");
     bool no_pictures = false;
     add_flag(app, "--no-pictures", no_pictures, "draws nothing at the end")->group("Run");
+    add_flag(app, "--check-environment", asked.check,
+             "plays the environment by random actions, says what is wrong with it, and trains nothing")
+        ->group("Run");
     std::string roms;
     add_option(app, "--roms", roms, "folder of ROMs, among them that of the game, instead of --rom")
         ->group("Atari games");
@@ -141,6 +144,7 @@ request parse(int argc, char const* const* argv) {
         require(
             chosen.environment.empty() && chosen.algorithm.empty() && chosen.preset.empty() && asked.out.empty(),
             "--resume goes on with the settings of the run: --env, --algorithm, --preset and --out do not go with it");
+        require(!asked.check, "--check-environment trains nothing, so it does not go with --resume");
         for (CLI::Option const* field : fields)
             if (field->count() > 0 && field->get_name() == "--rom") {
                 asked.rom = asked.settings.rom;
@@ -169,6 +173,9 @@ request parse(int argc, char const* const* argv) {
     if (is_atari(asked.settings.environment))
         asked.settings.rom = find_game_rom(asked.settings.environment, asked.settings.rom, roms);
     validate(asked.settings);
+    require(!asked.check || !sees_images(asked.settings.environment),
+            "--check-environment looks at environments with real observations, and {} shows images",
+            asked.settings.environment);
     if (asked.out.empty()) {
         std::string name = asked.settings.environment;
         if (is_library(name))

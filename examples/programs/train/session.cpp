@@ -44,11 +44,13 @@ private:
 
 /// A row of metrics.csv, whose first column is the key.
 [[nodiscard]] metrics_row row_of(update_report const& update, double seconds, experiment const& of,
-                                 bool of_early_stop) {
+                                 settings const& asked) {
     metrics_row row{{"frames", static_cast<double>(update.frames)}, {"seconds", seconds}};
     update.describe([&](std::string_view name, double value) {
-        // How many epochs there were tells nothing where nothing ends them, and a table of before had no such column.
-        if (name != "frames" && name != "seconds" && (name != "epochs" || of_early_stop))
+        // These tell nothing in other runs, and a table of before had no such columns.
+        bool const other = (name == "epochs" && !asked.agent.early_stop) ||
+                           (name == "intrinsic_reward" && asked.intrinsic == curiosity::none);
+        if (name != "frames" && name != "seconds" && !other)
             row.emplace_back(name, value);
     });
     for (auto const& [name, report] : of.critics()) {
@@ -187,8 +189,7 @@ void session::survey_tables(checkpoint_notes const& stored) {
                 fmt::format("{} was changed: up to frame {} it has {}, but had {} when the checkpoint was written",
                             file.string(), frames_before_, extent.fingerprint(), seen));
     };
-    survey(folder_.metrics(), stored.metrics,
-           row_of(update_report(), 0.0, *experiment_, asked_.settings.agent.early_stop));
+    survey(folder_.metrics(), stored.metrics, row_of(update_report(), 0.0, *experiment_, asked_.settings));
     survey(folder_.episodes(), stored.episodes, row_of(timed_episode()));
     if (evaluations_.wanted())
         survey(folder_.evaluations(), stored.evaluations, interim_evaluations::row_of({}), true);
@@ -320,7 +321,7 @@ void session::record(update_report const& update) {
     bool const first = !metrics_;
     if (first)
         begin_writing();
-    metrics_row const row = row_of(update, seconds(), *experiment_, asked_.settings.agent.early_stop);
+    metrics_row const row = row_of(update, seconds(), *experiment_, asked_.settings);
     std::vector<std::pair<std::string, double>> scalars;
     for (auto const& [name, value] : row) {
         bool const of_episodes = name.ends_with("_return") || name.ends_with("_length") || name == "episodes";

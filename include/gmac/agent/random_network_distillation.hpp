@@ -113,7 +113,8 @@ class random_network_distillation final
     : public intrinsic_reward<typename Backend::scalar,
                               typename critic_network<detail::feature_head, Backend, Trunk>::observation_type> {
     using network_type = critic_network<detail::feature_head, Backend, Trunk>;
-    using maker_type = detail::distilled_features<typename Backend::scalar>::template maker<detail::feature_head>;
+    using maker_type =
+        typename detail::distilled_features<typename Backend::scalar>::template maker<detail::feature_head>;
 
 public:
     using scalar = typename Backend::scalar;
@@ -169,12 +170,13 @@ public:
     }
 
     void persist(archive& state) override {
-        for (auto const& [name, parameters] : {std::pair{"fixed", fixed_.span()}, {"predictor", predictor_.span()}})
-            state.inside(name, [&] {
-                network_.describe([&](std::string_view part, std::size_t offset, std::size_t rows, std::size_t cols) {
-                    state(part, parameters.subspan(offset, rows * cols), rows, cols);
-                });
+        auto const network = [&](std::span<scalar> parameters) {
+            network_.describe([&](std::string_view part, std::size_t offset, std::size_t rows, std::size_t cols) {
+                state(part, parameters.subspan(offset, rows * cols), rows, cols);
             });
+        };
+        state.inside("fixed", [&] { network(fixed_.span()); });
+        state.inside("predictor", [&] { network(predictor_.span()); });
         state.inside("optimiser", [&] { learner_.persist(state); });
         state("seed", seed_);
     }

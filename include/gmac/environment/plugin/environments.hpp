@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -129,13 +130,24 @@ public:
         return masks_.empty() ? matrix_view<std::uint8_t const>()
                               : matrix_view<std::uint8_t const>(masks_.data(), count_, library_->actions);
     }
+    /// From now on, what reset and step are to write is NaN before, and more memory lies behind it that nobody may write: so
+    /// what a library leaves out, and what it writes past the end, is told like its other faults. For those who look for
+    /// them; it takes time.
+    void guard_memory() {
+        guard_ = 64;
+        observations_.resize(observations_.size() + guard_);
+        finals_.resize(finals_.size() + guard_);
+        rewards_.resize(rewards_.size() + guard_);
+    }
     /// As the library names it.
     [[nodiscard]] std::string_view name() const noexcept { return library_->name; }
 
     void reset(matrix_view<float> observations) override {
         require_shape(observations, count_, observation_size(), "observations", "plugin_environments::reset");
         begin_change();
+        clear();
         call("reset", library_->reset(environments_.get(), observations_.data()));
+        check_guards("reset");
         std::ranges::fill(sums_, 0.0);
         std::ranges::fill(lengths_, 0);
         for (std::size_t e = 0; e < count_; ++e)
@@ -154,8 +166,10 @@ public:
         begin_change();
         std::ranges::fill(terminated_, std::uint8_t(0));
         std::ranges::fill(truncated_, std::uint8_t(0));
+        clear();
         call("step", library_->step(environments_.get(), actions_.data(), observations_.data(), finals_.data(),
                                     rewards_.data(), terminated_.data(), truncated_.data()));
+        check_guards("step");
         for (std::size_t e = 0; e < count_; ++e)
             finish_step(e, result);
         look_at_masks();
@@ -192,7 +206,7 @@ public:
             call("save", library_->save(environments_.get(), bytes.data()));
         }
         state("state", bytes);
-        state("observations", std::span(observations_), count_, observation_size());
+        state("observations", std::span(observations_).first(count_ * observation_size()), count_, observation_size());
         state("reward_sums", std::span(sums_));
         state("lengths", std::span(lengths_));
         if (state.loading()) {
@@ -209,6 +223,18 @@ private:
 
     void call(std::string_view what, int code) const {
         require(code == 0, "{}: {} failed: {}", library_.file(), what, code == 0 ? "" : library_.problem());
+    }
+
+    void clear() {
+        for (std::vector<float>* const written : {&observations_, &finals_, &rewards_})
+            if (guard_ > 0)
+                std::ranges::fill(*written, std::numeric_limits<float>::quiet_NaN());
+    }
+    void check_guards(std::string_view after) const {
+        for (auto const& [written, name] : {std::pair(&observations_, "observations"),
+                                            std::pair(&finals_, "final observations"), std::pair(&rewards_, "rewards")})
+            require(std::ranges::all_of(std::span(*written).last(guard_), [](float x) { return x != x; }),
+                    "{}: {} writes past the end of the {} {}", library_.file(), after, written->size() - guard_, name);
     }
 
     void begin_change() noexcept {
@@ -288,6 +314,7 @@ private:
     std::vector<finished_episode> finished_;
     bool needs_reset_ = true, started_ = false;
     std::uint64_t changes_ = 0;
+    std::size_t guard_ = 0; // elements behind the numbers that the library writes
 };
 
 } // namespace gmac::inline GMAC_ABI
