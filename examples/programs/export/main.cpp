@@ -19,6 +19,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -28,13 +29,22 @@ namespace {
 namespace fs = std::filesystem;
 namespace exporting = gmac::examples::exporting;
 
-[[nodiscard]] fs::path policy_file(fs::path const& run) {
-    if (!fs::is_directory(run))
-        return run;
-    fs::path const file = run / "policy.safetensors";
-    gmac::require(fs::exists(file), "the folder {} has no policy.safetensors, which gmac-train leaves in its run's",
-                  run.string());
+[[nodiscard]] fs::path file_in(fs::path const& run, char const* name) {
+    fs::path const file = run / name;
+    gmac::require(fs::exists(file), "the folder {} has no {}, which gmac-train leaves in its run's", run.string(),
+                  name);
     return file;
+}
+[[nodiscard]] fs::path policy_file(fs::path const& run) {
+    return fs::is_directory(run) ? file_in(run, "policy.safetensors") : run;
+}
+
+/// Nothing unless it is wanted.
+[[nodiscard]] std::optional<exporting::value_layers> value_of(fs::path const& run, bool wanted) {
+    if (!wanted)
+        return {};
+    gmac::require(fs::is_directory(run), "--value needs the folder of a run, but {} is a file", run.string());
+    return exporting::layers_of(gmac::load_value(file_in(run, "value.safetensors")));
 }
 
 /// What the folder of a run says of the training; nothing of a policy by itself.
@@ -77,7 +87,7 @@ int main(int argc, char** argv) {
     return gmac::examples::run_main("gmac-export", [&] {
         fs::path run, c_file, onnx_file;
         std::string name = "policy";
-        bool int8 = false, distribution = false;
+        bool int8 = false, distribution = false, with_value = false;
         CLI::App app("Writes a policy of gmac-train for other programs. docs/export.md says what is written.",
                      "gmac-export");
         app.add_option("run", run, "the folder of a run, or a policy.safetensors")->required();
@@ -91,6 +101,8 @@ int main(int argc, char** argv) {
         gmac::examples::add_flag(app, "--distribution", distribution,
                                  "ONNX with log probabilities too, or with mean and deviation")
             ->needs(onnx_option);
+        gmac::examples::add_flag(app, "--value", with_value, "ONNX with the distribution of the return too")
+            ->needs(onnx_option);
         gmac::examples::parse_options(app, argc, argv);
         gmac::require(!c_file.empty() || !onnx_file.empty(), "nothing to write: give --c FILE or --onnx FILE");
         gmac::require(c_file != onnx_file, "--c and --onnx are one file, {}", c_file.string());
@@ -101,8 +113,10 @@ int main(int argc, char** argv) {
         if (auto const& range = std::visit([](auto const& one) { return one.description().range; }, policy))
             layers.notes.emplace("statistic",
                                  fmt::format("{}:{}..{}", gmac::name_of(range->kind), range->low, range->high));
+        auto const value = value_of(run, with_value);
         // Both are made before either is written: what is refused takes nothing away.
-        std::string const model = onnx_file.empty() ? std::string() : exporting::write_onnx(layers, distribution);
+        std::string const model =
+            onnx_file.empty() ? std::string() : exporting::write_onnx(layers, distribution, value ? &*value : nullptr);
         if (!c_file.empty()) {
             if (int8)
                 exporting::round_weights(layers);

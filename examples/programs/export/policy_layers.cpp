@@ -3,6 +3,7 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/random.hpp>
+#include <gmac/nn/cosine_embedding.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -27,6 +28,7 @@ public:
         auto weight = take(rows * outputs);
         return {outputs, std::move(weight), take(outputs)};
     }
+    [[nodiscard]] std::size_t left() const noexcept { return rest_.size(); }
 
 private:
     std::span<float const> rest_;
@@ -85,6 +87,37 @@ template <class Policy>
         result.actor);
     result.layers.emplace_back(dense{parameters.take(policy.trunk().outputs(), outputs)});
     result.log_deviations = parameters.take(free);
+    return result;
+}
+
+/// φ of the fractions at the midpoints, [fractions, features], and the layers behind.
+void add_quantiles(heads::implicit_quantile const& head, std::size_t features, taker& parameters, value_layers& to) {
+    std::size_t const count = head.samples_per_state;
+    std::vector<float> fractions, cosines(count * head.embedding);
+    for (double const fraction : midpoints(count))
+        fractions.push_back(static_cast<float>(fraction));
+    nn::cosine_embedding(vector_view<float const>(fractions.data(), count),
+                         matrix_view<float>(cosines.data(), count, head.embedding));
+    nn::linear<backends::simd<float>> const embedding(head.embedding, features, {.function = nn::activation::relu});
+    to.embedded.resize(count * features);
+    embedding.apply(parameters.take(embedding.parameter_count()), {cosines.data(), count, head.embedding},
+                    {to.embedded.data(), count, features});
+    to.hidden = {parameters.take(features, head.hidden), nn::activation::relu};
+    to.quantile = {parameters.take(head.hidden, 1)};
+}
+
+template <class Value>
+[[nodiscard]] value_layers read_value(Value value) {
+    value_layers result{.observation_size = value.observation_size(), .layers = {}, .description = value.description()};
+    if (value.description().observation_clip)
+        result.layers.emplace_back(normalisation_of(value));
+    taker parameters(value.parameters());
+    add_trunk(value.trunk(), parameters, result.layers);
+    std::size_t const features = value.trunk().outputs();
+    if (auto const* const quantiles = std::get_if<heads::implicit_quantile>(&result.description.head))
+        add_quantiles(*quantiles, features, parameters, result);
+    else
+        result.layers.emplace_back(dense{parameters.take(features, parameters.left() / (features + 1))});
     return result;
 }
 
@@ -162,6 +195,17 @@ template <class Policy>
 
 policy_layers layers_of(any_policy<> const& policy) {
     return std::visit([](auto const& one) { return read(one); }, policy);
+}
+
+value_layers layers_of(any_value<> const& value) {
+    return std::visit([](auto const& one) { return read_value(one); }, value);
+}
+
+std::vector<double> midpoints(std::size_t count) {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < count; ++i)
+        all.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(count));
+    return all;
 }
 
 void round_weights(policy_layers& policy) {

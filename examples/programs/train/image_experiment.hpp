@@ -41,6 +41,7 @@ public:
         return agent_->critic_reports();
     }
     void save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const override;
+    void save_value(std::filesystem::path const& file) const override;
     /// Whole games, with the rewards as they are.
     [[nodiscard]] std::vector<finished_episode> evaluate(evaluation which, std::size_t episodes,
                                                          std::function<bool()> stop) override;

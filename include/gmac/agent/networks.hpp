@@ -55,6 +55,16 @@ public:
     [[nodiscard]] std::size_t actor_outputs() const noexcept { return policy_.outputs(); }
     [[nodiscard]] std::size_t value_outputs() const noexcept { return value_outputs_; }
 
+    /// The critic's parts of the flat range; its trunk may be the policy's.
+    template <class T>
+    [[nodiscard]] std::span<T> critic_trunk_part(std::span<T> parameters) const noexcept {
+        return parameters.subspan(shared_ ? 0 : policy_.parameter_count(), trunk().parameter_count());
+    }
+    template <class T>
+    [[nodiscard]] std::span<T> value_part(std::span<T> parameters) const noexcept {
+        return parameters.subspan(first_value(), value_.parameter_count());
+    }
+
     void initialize(std::span<scalar> parameters, Actor const& actor, random_stream& random) const {
         policy_.initialize(parameters, actor, random);
         if (!shared_)
@@ -120,14 +130,6 @@ public:
 private:
     [[nodiscard]] std::size_t first_value() const noexcept {
         return policy_.parameter_count() + (shared_ ? 0 : trunk().parameter_count());
-    }
-    template <class T>
-    [[nodiscard]] std::span<T> critic_trunk_part(std::span<T> parameters) const noexcept {
-        return parameters.subspan(policy_.parameter_count(), trunk().parameter_count());
-    }
-    template <class T>
-    [[nodiscard]] std::span<T> value_part(std::span<T> parameters) const noexcept {
-        return parameters.subspan(first_value(), value_.parameter_count());
     }
 
     policy_type policy_;
