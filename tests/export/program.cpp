@@ -79,6 +79,16 @@ TEST_CASE("gmac-export refuses what is no policy, and writes nothing then", "[ex
     refuses(fmt::format("'{}'", path), "gmac-export: nothing to write: give --c FILE or --onnx FILE");
     refuses(fmt::format("'{}' --distribution", path), "--distribution requires --onnx");
     refuses(fmt::format("'{}' --int8", path), "--int8 requires --c");
+    refuses(fmt::format("'{}' --value", path), "--value requires --onnx");
+    refuses(fmt::format("'{0}' --onnx '{0}/p.onnx' --value", path),
+            fmt::format("the folder {} has no value.safetensors, which gmac-train leaves in its run's", path));
+    refuses(fmt::format("'{0}/policy.safetensors' --onnx '{0}/p.onnx' --value", path),
+            fmt::format("--value needs the folder of a run, but {}/policy.safetensors is a file", path));
+    std::visit([&](auto const& value) { save_value(folder / "value.safetensors", value); },
+               value_for(policies()[1], heads::scalar{}, true));
+    refuses(fmt::format("'{0}' --onnx '{0}/p.onnx' --value", path),
+            "policy and value are of different runs: they see different observations");
+    std::filesystem::remove(folder / "value.safetensors");
     refuses(fmt::format("'{}' --int4 --c x", path), "there is no option --int4; did you mean --int8?");
     refuses("", "run is required");
     refuses(fmt::format("'{0}' --c '{0}/p' --onnx '{0}/p'", path),

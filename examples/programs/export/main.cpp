@@ -5,6 +5,7 @@
 //     gmac-export runs/pole --c policy.h
 //     gmac-export runs/pole --onnx policy.onnx
 #include "c_header.hpp"
+#include "evaluation.hpp"
 #include "onnx_model.hpp"
 #include "policy_layers.hpp"
 #include "support/parse_options.hpp"
@@ -81,12 +82,21 @@ void print(exporting::difference const& error, bool real) {
                    error.observations);
 }
 
+void print(exporting::returns const& mean) {
+    fmt::print(
+        "--int8: mean return of {} episodes {:.1f} ± {:.1f}, with exact weights {:.1f} ± {:.1f}; by rounding the same "
+        "episodes lose {:.1f} ± {:.1f} (standard errors)\n",
+        mean.episodes, mean.rounded.value, mean.rounded.error, mean.exact.value, mean.exact.error, mean.loss.value,
+        mean.loss.error);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
     return gmac::examples::run_main("gmac-export", [&] {
         fs::path run, c_file, onnx_file;
         std::string name = "policy";
+        std::size_t episodes = 0;
         bool int8 = false, distribution = false, with_value = false;
         CLI::App app("Writes a policy of gmac-train for other programs. docs/export.md says what is written.",
                      "gmac-export");
@@ -94,6 +104,11 @@ int main(int argc, char** argv) {
         auto* const c_option = gmac::examples::add_option(app, "--c", c_file, "write a header in C99 to this file");
         auto* const c_name = gmac::examples::add_option(app, "--name", name, "with which all names in C begin");
         auto* const rounding = gmac::examples::add_flag(app, "--int8", int8, "C with weights rounded to bytes");
+        gmac::examples::add_option(app, "--evaluate", episodes,
+                                   "episodes of the run's environment to play with exact and with rounded weights, "
+                                   "which tell what the return loses",
+                                   2)
+            ->needs(rounding);
         for (auto* const option : {c_name, rounding})
             option->needs(c_option);
         auto* const onnx_option =
@@ -114,6 +129,8 @@ int main(int argc, char** argv) {
             layers.notes.emplace("statistic",
                                  fmt::format("{}:{}..{}", gmac::name_of(range->kind), range->low, range->high));
         auto const value = value_of(run, with_value);
+        gmac::require(episodes == 0 || fs::is_directory(run), "--evaluate needs the folder of a run, but {} is a file",
+                      run.string());
         // Both are made before either is written: what is refused takes nothing away.
         std::string const model =
             onnx_file.empty() ? std::string() : exporting::write_onnx(layers, distribution, value ? &*value : nullptr);
@@ -121,8 +138,12 @@ int main(int argc, char** argv) {
             if (int8)
                 exporting::round_weights(layers);
             write_c(layers, c_file, name);
-            if (int8)
-                print(exporting::compare(layers, policy), std::holds_alternative<gmac::box>(layers.action_space));
+            if (int8) {
+                auto const rounded = exporting::with_weights(layers, policy);
+                print(exporting::compare(rounded, policy), std::holds_alternative<gmac::box>(layers.action_space));
+                if (episodes > 0)
+                    print(exporting::play(run, episodes, policy, rounded));
+            }
         }
         if (!onnx_file.empty())
             write_onnx(model, onnx_file);

@@ -312,7 +312,8 @@ private:
     }
 
     std::string scaled(std::string const& what, std::string const& output) {
-        return graph_.node("Mul", {what, "reward_scale"}, output);
+        auto const unit = static_cast<float>(critic_->description.reward_scale);
+        return graph_.node("Mul", {what, graph_.constant("reward_scale", unit)}, output);
     }
     /// A distribution's output for each part.
     void tell(std::string_view name, std::size_t parts, std::string_view description) {
@@ -326,7 +327,6 @@ private:
 
     /// The value distribution, in the environment's rewards.
     void expect() {
-        graph_.constant("reward_scale", static_cast<float>(critic_->description.reward_scale));
         graph_.border(field::graph::output, "value", element::floats, {}, "mean of the discounted return from here on");
         std::visit([&](auto const& head) { expect(head); }, critic_->description.head);
     }

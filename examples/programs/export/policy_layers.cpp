@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace gmac::examples::exporting {
@@ -163,15 +164,7 @@ void draw(Policy& policy, random_stream& random, std::span<std::uint8_t> observa
 }
 
 template <class Policy>
-[[nodiscard]] difference compare_with(policy_layers const& rounded, Policy exact) {
-    Policy coarse = exact;
-    std::size_t place = 0;
-    for_each_numbers(rounded.layers, [&](numbers const& of) {
-        for (std::size_t i = 0; i < of.weight.size(); ++i)
-            coarse.parameters()[place++] = of.weight[i] * (of.steps.empty() ? 1.0f : of.steps[i % of.outputs]);
-        for (float const bias : of.bias)
-            coarse.parameters()[place++] = bias;
-    });
+[[nodiscard]] difference compare_with(Policy const& coarse, Policy exact) {
     difference result{.observations = exact.observation_size() < 1000 ? 10'000u : 1'000u};
     bool const real = std::holds_alternative<box>(exact.action_space());
     std::vector<typename Policy::observation_type> observation(exact.observation_size());
@@ -212,8 +205,26 @@ void round_weights(policy_layers& policy) {
     for_each_numbers(policy.layers, round);
 }
 
-difference compare(policy_layers const& rounded, any_policy<> const& policy) {
-    return std::visit([&](auto const& one) { return compare_with(rounded, one); }, policy);
+difference compare(any_policy<> const& rounded, any_policy<> const& policy) {
+    return std::
+        visit([&](auto const&
+                      exact) { return compare_with(std::get<std::remove_cvref_t<decltype(exact)>>(rounded), exact); },
+              policy);
+}
+
+any_policy<> with_weights(policy_layers const& layers, any_policy<> const& policy) {
+    return std::visit(
+        [&](auto changed) -> any_policy<> {
+            std::size_t place = 0;
+            for_each_numbers(layers.layers, [&](numbers const& of) {
+                for (std::size_t i = 0; i < of.weight.size(); ++i)
+                    changed.parameters()[place++] = of.weight[i] * (of.steps.empty() ? 1.0f : of.steps[i % of.outputs]);
+                for (float const bias : of.bias)
+                    changed.parameters()[place++] = bias;
+            });
+            return changed;
+        },
+        policy);
 }
 
 } // namespace gmac::examples::exporting

@@ -103,6 +103,9 @@ struct difference {
     double largest = 0.0; ///< of an element of an action; real actions
     double other = 0.0;   ///< the share of the observations with another action; discrete actions
 };
-[[nodiscard]] difference compare(policy_layers const& rounded, any_policy<> const& policy);
+[[nodiscard]] difference compare(any_policy<> const& rounded, any_policy<> const& policy);
+
+/// The policy with the weights of these layers, which were made of it.
+[[nodiscard]] any_policy<> with_weights(policy_layers const& layers, any_policy<> const& policy);
 
 } // namespace gmac::examples::exporting
