@@ -70,6 +70,10 @@ TEST_CASE("a finished run gets what it lacks, and keeps what it has") {
     fs::remove(run / "policy.safetensors");
     REQUIRE(train(fmt::format("--resume {}{}", run.string(), quiet)).status == 0);
     CHECK(slurp(run / "policy.safetensors") == policy);
+    auto const value = slurp(run / "value.safetensors"); // a run of an older gmac-train has none
+    fs::remove(run / "value.safetensors");
+    REQUIRE(train(fmt::format("--resume {}{}", run.string(), quiet)).status == 0);
+    CHECK(slurp(run / "value.safetensors") == value);
     auto const resumed = train("--resume " + run.string());
     INFO(resumed.text);
     CHECK(resumed.status == 0);

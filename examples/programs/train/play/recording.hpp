@@ -46,8 +46,12 @@ inline void write_recording(std::filesystem::path const& file, recording const& 
         panels.emplace_back(frame.value);
         shown.include(panels.back().range.low, panels.back().range.high);
     }
-    json all{{"format", "gmac-episode-1"}, {"title", what.title}, {"seconds", what.seconds},
-             {"radii", what.radii},        {"sides", what.sides}, {"range", {shown.low, shown.high}},
+    auto radii = json::array();
+    for (double const radius : what.radii)
+        radii.push_back(rounded(radius, 1e4));
+    json all{{"format", "gmac-episode-1"}, {"title", what.title},
+             {"seconds", what.seconds},    {"radii", radii},
+             {"sides", what.sides},        {"range", {shown.low, shown.high}},
              {"frames", json::array()}};
     for (std::size_t i = 0; i < panels.size(); ++i) {
         auto const& frame = what.frames[i];
@@ -57,7 +61,7 @@ inline void write_recording(std::filesystem::path const& file, recording const& 
                 shapes.push_back(rounded(x, 1e4));
         for (int j = 0; j <= places; ++j)
             density.push_back(
-                json::parse(fmt::format("{:.4g}", detail::density_at(panels[i].components,
+                json::parse(fmt::format("{:.3g}", detail::density_at(panels[i].components,
                                                                      shown.low + shown.width() * j / places))));
         all["frames"].push_back({{"shapes", shapes},
                                  {"speed", rounded(frame.speed, 1e3)},
