@@ -11,10 +11,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -130,7 +133,16 @@ TEST_CASE("a run leaves its files, and is replaced only on demand") {
     // The value is the critic's.
     auto value = std::get<0>(gmac::load_value(folder.path / "run" / "value.safetensors"));
     CHECK(std::get<gmac::mixture_outputs>(value.description().head).components == 5);
-    CHECK(value.description().reward_scale == 1.0);
+    std::uint64_t count = 0;
+    double squares = 0.0; // of the discounted returns by which rewards were divided
+    gmac::load_checkpoint(
+        folder.path / "run" / "checkpoint.safetensors",
+        [&](gmac::archive& state) {
+            state("environments.returns.count", count);
+            state("environments.returns.squares", std::span(&squares, 1));
+        },
+        gmac::unasked::ignore);
+    CHECK(value.description().reward_scale == Approx(std::sqrt(squares / static_cast<double>(count))));
     auto const critic = gmac::snapshot::of([&](gmac::archive& state) { value.persist(state); });
     CHECK(critic.tensors().size() == 6);
     for (auto const& tensor : critic.tensors()) {
