@@ -4,6 +4,7 @@
 #include "train/environments.hpp"
 #include "train/experiment.hpp"
 #include "train/image_experiment.hpp"
+#include "train/run_memory.hpp"
 #include "train/stored_run.hpp"
 
 #include <gmac/agent/policy.hpp>
@@ -13,6 +14,7 @@
 #include <gmac/storage/checkpoint.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -87,6 +89,7 @@ template <class Policy>
 
 returns play(std::filesystem::path const& run, std::size_t episodes, any_policy<> const& exact,
              any_policy<> const& rounded) {
+    examples::require_memory(std::array{train::memory_of_environments("--evaluate", episodes)});
     auto const file = run / "checkpoint.safetensors";
     auto const settings = train::settings_of(read_checkpoint(file), file);
     tbb_executor tasks((std::max)(1u, std::thread::hardware_concurrency()));

@@ -61,8 +61,7 @@ namespace exporting = gmac::examples::exporting;
     return notes;
 }
 
-void write_c(exporting::policy_layers const& layers, fs::path const& file, std::string const& name) {
-    exporting::c_header const header = exporting::write_c(layers, name);
+void write_c(exporting::c_header const& header, fs::path const& file) {
     gmac::replace_file(file, header.text);
     fmt::print("{}: flash {} bytes of numbers beside the code, RAM {} bytes\n", file.string(), header.constant_bytes,
                header.memory_bytes);
@@ -137,13 +136,16 @@ int main(int argc, char** argv) {
         if (!c_file.empty()) {
             if (int8)
                 exporting::round_weights(layers);
-            write_c(layers, c_file, name);
-            if (int8) {
-                auto const rounded = exporting::with_weights(layers, policy);
+            auto const header = exporting::write_c(layers, name);
+            auto const rounded = exporting::with_weights(layers, policy);
+            std::optional<exporting::returns> played;
+            if (episodes > 0)
+                played = exporting::play(run, episodes, policy, rounded);
+            write_c(header, c_file);
+            if (int8)
                 print(exporting::compare(rounded, policy), std::holds_alternative<gmac::box>(layers.action_space));
-                if (episodes > 0)
-                    print(exporting::play(run, episodes, policy, rounded));
-            }
+            if (played)
+                print(*played);
         }
         if (!onnx_file.empty())
             write_onnx(model, onnx_file);
