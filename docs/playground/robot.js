@@ -42,16 +42,24 @@ let recording = read_recording(by_id("recording").textContent);
 let moment = 0; // in frames, between two of which the shapes are in between
 let playing = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 let in_sight = false;
-let tall = 1; // m
+let [high, room] = [1, 1]; // m: of the robot at first, and what is shown
 let top_density = 1;
 const camera = {turn: 0.5, height: 0.22}; // rad; without a turn it looks from the robot's right side
 
 const measure = () => {
-    tall = Math.max(...recording.frames[0].shapes.filter((_, i) => i % 3 === 2)) + Math.max(...recording.radii);
+    moment = 0;
+    const {shapes} = now();
+    const middle = [middle_of(shapes, 0), middle_of(shapes, 1)];
+    const ends = shapes.flatMap(({radius, from, to}) => [[radius, from], [radius, to]]);
+    high = Math.max(...ends.map(([radius, [, , z]]) => z + radius));
+    const wide = 2 * Math.max(...ends.map(([radius, [x, y]]) => Math.hypot(x - middle[0], y - middle[1]) + radius));
+    room = Math.max(1.45 * high, 1.25 * wide);
     // One scale for all, of which a few peaks may leave the picture.
     const heights = recording.frames.map(({density}) => Math.max(...density)).sort((a, b) => a - b);
     top_density = 1.1 * Math.min(heights.at(-1), 3 * heights[heights.length >> 1]) || 1;
 };
+
+const shown = (number, digits) => number.toFixed(digits).replace("-", "−");
 
 /// The ends of the shapes now, and the numbers of the frame.
 const now = () => {
@@ -71,8 +79,8 @@ const middle_of = (shapes, axis) =>
 const view = (target, width, height) => {
     const [sine, cosine, low, level] =
         [Math.sin(camera.turn), Math.cos(camera.turn), Math.sin(camera.height), Math.cos(camera.height)];
-    const distance = 3.2 * tall;
-    const zoom = (Math.min(height, width) * distance) / (1.45 * tall);
+    const distance = 2.2 * room;
+    const zoom = (Math.min(height, width) * distance) / room;
     return ([x, y, z]) => {
         const [a, b, c] = [x - target[0], y - target[1], z - target[2]];
         const across = cosine * a + sine * b;
@@ -84,8 +92,8 @@ const view = (target, width, height) => {
 };
 
 const draw_floor = (c, project, target) => {
-    const near = 0.4 * tall;
-    const edge = Math.ceil(4.5 * tall);
+    const near = 0.3 * room;
+    const edge = Math.ceil(3 * room);
     const [first_x, first_y] = [Math.floor(target[0]) - edge, Math.floor(target[1]) - edge];
     for (let x = first_x; x < first_x + 2 * edge; ++x)
         for (let y = first_y; y < first_y + 2 * edge; ++y) {
@@ -102,28 +110,31 @@ const draw_floor = (c, project, target) => {
     c.globalAlpha = 1;
 };
 
-/// A sphere swept from one point to another, as it is seen.
-const sweep = (c, [x1, y1, r1], [x2, y2, r2], fill) => {
+/// The outline of a sphere swept from one point to another, as it is seen: two circles and what is between them, all in one
+/// direction, so that a fill of many is that of their union.
+const outline = (c, [x1, y1, r1], [x2, y2, r2]) => {
     const along = Math.atan2(y2 - y1, x2 - x1);
     const [sine, cosine] = [Math.sin(along), Math.cos(along)];
-    c.beginPath();
-    c.arc(x1, y1, r1, 0, 7);
-    c.closePath();
-    c.moveTo(x2 + r2, y2);
-    c.arc(x2, y2, r2, 0, 7);
-    c.closePath();
+    for (const [x, y, r] of [[x1, y1, r1], [x2, y2, r2]]) {
+        c.moveTo(x + r, y);
+        c.arc(x, y, r, 0, 2 * Math.PI);
+    }
     c.moveTo(x1 - r1 * sine, y1 + r1 * cosine);
     c.lineTo(x1 + r1 * sine, y1 - r1 * cosine);
     c.lineTo(x2 + r2 * sine, y2 - r2 * cosine);
     c.lineTo(x2 - r2 * sine, y2 + r2 * cosine);
     c.closePath();
+};
+const sweep = (c, ends, fill) => {
+    c.beginPath();
+    outline(c, ...ends);
     c.fillStyle = fill;
-    c.fill("nonzero");
+    c.fill();
 };
 
 const draw_robot = surface(by_id("robot"), (c, width, height) => {
     const {frame, shapes} = now();
-    const target = [middle_of(shapes, 0), middle_of(shapes, 1), 0.48 * tall];
+    const target = [middle_of(shapes, 0), middle_of(shapes, 1), 0.45 * high];
     const project = view(target, width, height);
     draw_floor(c, project, target);
     const seen = shapes.map(({radius, side, from, to}) => {
@@ -131,27 +142,32 @@ const draw_robot = surface(by_id("robot"), (c, width, height) => {
         return {side, depth: a[3] + b[3], ends: [a, b].map(([x, y, scale]) => [x, y, radius * scale]),
             shadow: [from, to].map(([x, y]) => project([x, y, 0])).map(([x, y, scale]) => [x, y, 0.7 * radius * scale])};
     });
-    c.globalAlpha = 0.25;
+    c.globalAlpha = 0.3;
+    c.beginPath();
     for (const {shadow} of seen)
-        sweep(c, ...shadow, colours.ink);
+        outline(c, ...shadow);
+    c.fillStyle = "#000000";
+    c.fill();
     c.globalAlpha = 1;
     for (const {ends, side} of seen.sort((a, b) => b.depth - a.depth)) {
-        sweep(c, ...ends.map(([x, y, r]) => [x, y, r + 1.2]), colours.ink);
-        sweep(c, ...ends, colours.orange);
+        sweep(c, ends.map(([x, y, r]) => [x, y, r + 1.2]), colours.ink);
+        sweep(c, ends, colours.orange);
         if (side === "left") { // the farther one when the camera looks from the right
             c.globalAlpha = 0.35;
-            sweep(c, ...ends, "#000000");
+            sweep(c, ends, "#000000");
         }
         c.globalAlpha = 0.3;
-        sweep(c, ...ends.map(([x, y, r]) => [x - 0.25 * r, y - 0.3 * r, 0.4 * r]), "#ffffff");
+        sweep(c, ends.map(([x, y, r]) => [x - 0.25 * r, y - 0.3 * r, 0.4 * r]), "#ffffff");
         c.globalAlpha = 1;
     }
     c.fillStyle = colours.ink;
     c.textAlign = "left";
     c.textBaseline = "top";
-    const seconds = moment * recording.seconds;
-    c.fillText((`${seconds.toFixed(2)} s    ${target[0].toFixed(2)} m    ${frame.speed.toFixed(1)} m/s    ` +
-        `reward ${frame.reward.toFixed(2)}    so far ${frame.earned.toFixed(0)}`).replaceAll("-", "−"), 10, 8);
+    const words = [`${shown(moment * recording.seconds, 2)} s`, `${shown(target[0], 2)} m`, `${shown(frame.speed, 1)} m/s`,
+        `reward ${shown(frame.reward, 2)}`, `so far ${shown(frame.earned, 0)}`];
+    const fits = c.measureText(words.join("    ")).width < width - 20;
+    for (const [i, part] of (fits ? [words] : [words.slice(0, 3), words.slice(3)]).entries())
+        c.fillText(part.join("    "), 10, 8 + 18 * i);
 });
 
 const draw_density = surface(by_id("robot-density"), (c, width, height) => {
@@ -161,17 +177,17 @@ const draw_density = surface(by_id("robot-density"), (c, width, height) => {
     const ticks = [];
     for (let x = Math.ceil(low / tick) * tick; x <= high; x += tick)
         ticks.push([x, String(Number(x.toPrecision(4))).replace("-", "−")]);
-    const shown = axes(c, width, height, {
+    const place = axes(c, width, height, {
         x_range: recording.range, y_range: [0, top_density], y_ticks: [], x_ticks: ticks,
         x_name: "discounted sum of rewards to come",
     });
     c.save();
     c.beginPath();
-    c.rect(shown.left, shown.top, shown.right - shown.left, shown.bottom - shown.top + 1);
+    c.rect(place.left, place.top, place.right - place.left, place.bottom - place.top + 1);
     c.clip();
-    area(c, shown, recording.range, frame.density, colours.blue, 0.25, true);
-    line(c, [shown.x(frame.followed), shown.top], [shown.x(frame.followed), shown.bottom], colours.green, 2, [6, 4]);
-    line(c, [shown.x(frame.mean), shown.top], [shown.x(frame.mean), shown.bottom], colours.orange, 2.5);
+    area(c, place, recording.range, frame.density, colours.blue, 0.25, true);
+    line(c, [place.x(frame.followed), place.top], [place.x(frame.followed), place.bottom], colours.green, 2, [6, 4]);
+    line(c, [place.x(frame.mean), place.top], [place.x(frame.mean), place.bottom], colours.orange, 2.5);
     c.restore();
 });
 
@@ -190,8 +206,8 @@ const tell = () => {
     const {frame} = now();
     by_id("robot-moment").value = Math.floor(moment);
     by_id("robot-seconds").textContent = `${(moment * recording.seconds).toFixed(2)} s`;
-    by_id("robot-mean").textContent = frame.mean.toFixed(1);
-    by_id("robot-followed").textContent = frame.followed.toFixed(1);
+    by_id("robot-mean").textContent = shown(frame.mean, 1);
+    by_id("robot-followed").textContent = shown(frame.followed, 1);
     by_id("robot-play").textContent = playing ? "Pause" : "Play";
 };
 
@@ -199,7 +215,6 @@ const show = () => {
     measure();
     by_id("robot-title").textContent = recording.title;
     by_id("robot-moment").max = recording.frames.length - 1;
-    moment = 0;
     tell();
     label();
     draw();

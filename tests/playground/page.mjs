@@ -201,8 +201,8 @@ test("a robot's recorded episode plays, pauses, and shows any moment", async () 
     for (const moment of [7, recorded.frames.length - 1]) {
         await browser.run(slide_robot, moment);
         assert.equal(await browser.run(text, "robot-seconds"), `${(moment * recorded.seconds).toFixed(2)} s`);
-        assert.equal(await browser.run(text, "robot-mean"), recorded.frames[moment].mean.toFixed(1));
-        assert.equal(await browser.run(text, "robot-followed"), recorded.frames[moment].followed.toFixed(1));
+        assert.equal(await browser.run(text, "robot-mean"), recorded.frames[moment].mean.toFixed(1).replace("-", "−"));
+        assert.equal(await browser.run(text, "robot-followed"), recorded.frames[moment].followed.toFixed(1).replace("-", "−"));
         assert.ok((await browser.run(robot_middle)).count > 500);
         assert.ok((await browser.run(count_pixels, "robot-density", "orange")) > 100);
     }
