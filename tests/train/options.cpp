@@ -64,8 +64,8 @@ TEST_CASE("numbers and names that could be read in two ways are refused") {
             "--intrinsic is \"boredom\", but must be one of none, td_error, energy_distance, cramer_distance, rnd");
     refused("--intrinsic rnd --intrinsic-coefficient -1",
             "exploration.coefficient is -1, but must be finite and not negative");
-    refused("--intrinsic-discount 2", "exploration.discount is 2, but must be in [0, 1]");
-    refused("--rnd-features 0", "random_network_distillation: features is 0, but must be at least 1");
+    refused("--intrinsic-discount 2", "exploration.discount is 2, but must be in [0, 1)");
+    refused("--rnd-features 0", "random_network_distillation: features is 0, but must be in [1, 16777216]");
     refused("--rnd-learning-rate 0", "learning_rate is 0, but must be finite and positive");
     refused("--rnd-epochs 0", "random_network_distillation: epochs is 0, but must be at least 1");
     refused("--statistic median", "--statistic is \"median\", but must be mean, cvar:ALPHA, upper_cvar:ALPHA");

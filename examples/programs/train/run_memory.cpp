@@ -100,6 +100,15 @@ std::vector<memory_use> memory_of(settings const& all, step_size const& step) {
             bytes += use.bytes;
         uses.push_back({fmt::format("--critics {}", name), bytes});
     }
+    if (all.intrinsic == curiosity::random_network_distillation) {
+        agent_options one = agent;
+        one.shared_trunk = true;
+        double const outputs = real(all.distillation.features);
+        double const weights = weights_of_trunk(one, step.inputs) + (features + 1.0) * outputs;
+        // Two networks, one of which learns, and what both say of each state; a transition may be truncated.
+        uses.push_back({fmt::format("--rnd-features {} for {}", all.distillation.features, rollout),
+                        number * (weights * (copies + 1.0) + rows * 4.0 * outputs)});
+    }
     uses.push_back(
         {fmt::format("--shards {}", agent.shards), (std::min)(real(agent.shards), minibatch) * trunk * number});
     return uses;

@@ -179,7 +179,7 @@ struct settings {
         visit("Exploration", "extrinsic-coefficient", exploration.extrinsic_coefficient,
               "of the advantages of the environment's rewards then");
         visit("Exploration", "intrinsic-discount", exploration.discount,
-              "of these rewards, whose returns go on where an episode ends; in [0, 1]");
+              "of these rewards, whose returns go on where an episode ends; in [0, 1)");
         visit("Exploration", "rnd-features", distillation.features, "outputs of the two networks");
         visit("Exploration", "rnd-learning-rate", distillation.learning_rate, "of the one that learns");
         visit("Exploration", "rnd-epochs", distillation.epochs, "of the same, over a rollout");

@@ -62,6 +62,7 @@ stored_run::stored_run(fs::path const& path, executor& tasks) {
     auto small = settings_; // no rollout will be made
     small.environments = small.agent.steps = small.agent.minibatch = 1;
     small.critics.clear();
+    small.intrinsic = curiosity::none;
     trainer_ = make_trainer(small, worlds_->batch(), tasks);
     load_checkpoint(
         stored, "checkpoint " + file.string(),

@@ -189,6 +189,8 @@ public:
     /// the last update; then states of several observations begin anew. `progress` in [0, 1) is the part of the run that
     /// is done, for the learning-rate schedule.
     update_report update(double progress = 0.0) {
+        if (options_.exploration)
+            curiosity_.require_reward();
         update_report report;
         detail::lap_timer timer;
         collect(report, timer);

@@ -18,7 +18,7 @@
 
 /// Rewards for what is new to an agent, made for it and given to it: actor_critic::explore.
 ///
-///     gmac::agents::gmac agent(worlds, {.exploration = gmac::exploration_options{}});
+///     gmac::agents::gmac<gmac::actors::categorical> agent(worlds, {.exploration = gmac::exploration_options{}});
 ///     agent.explore(gmac::exploration::energy_distance(agent));
 namespace gmac::inline GMAC_ABI::exploration {
 
@@ -62,8 +62,8 @@ template <class Agent>
     });
 }
 
-/// The same as a metric, Cramér's distance: the root of half the energy distance. For distributions that differ little it is
-/// proportional to the difference, and the energy distance to its square. The paper names both.
+/// The same as a metric, the paper's l₂: the root of half the energy distance, √∫(F − G)² dx. For mixtures that differ little
+/// it is proportional to the difference, and the energy distance to its square. The paper names both.
 template <class Agent>
 [[nodiscard]] auto cramer_distance(Agent const& agent) {
     return detail::measured_by(agent, [head = agent.head(),

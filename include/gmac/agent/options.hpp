@@ -146,7 +146,8 @@ inline void validate(agent_options const& options) {
     if (options.exploration) {
         at_least_zero("exploration.coefficient", options.exploration->coefficient);
         at_least_zero("exploration.extrinsic_coefficient", options.exploration->extrinsic_coefficient);
-        within("exploration.discount", options.exploration->discount, 0.0, 1.0);
+        require(options.exploration->discount >= 0.0 && options.exploration->discount < 1.0,
+                "agent_options: exploration.discount is {}, but must be in [0, 1)", options.exploration->discount);
     }
 }
 

@@ -35,7 +35,9 @@ struct random_network_distillation_options {
 
 /// Throws gmac::error for the first option outside its range, with its name, its value and the range.
 inline void validate(random_network_distillation_options const& options) {
-    require(options.features > 0, "random_network_distillation: features is 0, but must be at least 1");
+    constexpr std::size_t most = std::size_t{1} << 24u;
+    require(options.features >= 1 && options.features <= most,
+            "random_network_distillation: features is {}, but must be in [1, {}]", options.features, most);
     require(std::isfinite(options.learning_rate) && options.learning_rate > 0.0,
             "random_network_distillation: learning_rate is {}, but must be finite and positive", options.learning_rate);
     require(options.epochs > 0, "random_network_distillation: epochs is 0, but must be at least 1");
@@ -122,7 +124,7 @@ public:
     using rollout_type = rollout<scalar, observation_type>;
 
     /// For the rollouts in `like`, which must outlive it, as an agent's does. `trunk` is the network below the features of
-    /// both; of `learning` it takes minibatch and shards. Throws gmac::error for an option outside its range.
+    /// both; of `learning` it takes minibatch, shards and the optimiser's epsilon. Throws gmac::error for an option outside its range.
     random_network_distillation(rollout_type const& like, Trunk trunk, agent_options learning, std::uint64_t seed,
                                 random_network_distillation_options const& options = {}, std::size_t threads = 1)
         : options_(checked(std::move(learning), options)),
@@ -135,7 +137,9 @@ public:
           wanted_(network_, like, threads),
           predicted_(network_, like, threads),
           targets_{{nullptr, 0, options.features}}, // the features come with the first rollout
-          learner_({options_, network_, none_, head_, loss_, rollout_, targets_, {}}) {
+          learner_({options_, network_, none_, head_, loss_, rollout_, targets_, {}, {}, name}) {
+        require(network_.inputs() == like.state_size(), "{}: the trunk takes {} inputs, but a state has {} elements",
+                name, network_.inputs(), like.state_size());
         random_stream random = stream_for(seed_, stream_purpose::exploration);
         network_.initialize(fixed_.span(), random);
         network_.initialize(predictor_.span(), random);
@@ -145,9 +149,7 @@ public:
 
     void measure(evaluated_rollout<scalar, observation_type> const& seen, matrix_view<scalar> rewards,
                  std::uint64_t /*number*/, executor& tasks) override {
-        require(&seen.rollout == &rollout_,
-                "random_network_distillation: this is another rollout than the one that it "
-                "was made for");
+        require(&seen.rollout == &rollout_, "{}: this is another rollout than the one that it was made for", name);
         auto const nothing_random = [this](std::size_t) { return stream_for(seed_, stream_purpose::exploration); };
         wanted_.evaluate(fixed_.span(), head_, rollout_, tasks, nothing_random);
         predicted_.evaluate(predictor_.span(), head_, rollout_, tasks, nothing_random);
@@ -159,7 +161,9 @@ public:
     }
 
     /// Throws gmac::error if the loss or its gradient is not finite.
-    void learn(rollout_type const& /*seen*/, std::uint64_t number, executor& tasks) override {
+    void learn(rollout_type const& seen, std::uint64_t number, executor& tasks) override {
+        require(&seen == &rollout_ && targets_.features.rows() > 0,
+                "{}: what is learned must have been measured before", name);
         update_report report{.update = number, .learning_rate = options_.learning_rate};
         learner_.learn(
             predictor_.span(), tasks,
@@ -182,6 +186,8 @@ public:
     }
 
 private:
+    static constexpr char const* name = "random_network_distillation";
+
     [[nodiscard]] static agent_options checked(agent_options learning,
                                                random_network_distillation_options const& options) {
         validate(options);

@@ -109,7 +109,8 @@ private:
 
 /// How far the value distribution of a state is from its one-step target: the energy distance between Z(x_t) and
 /// r_t + γ Z(x_{t+1}), the point r_t after a terminated transition, and with the final observation's Z after a truncated one.
-/// The paper takes it, or its half, the Cramér distance, as a reward for exploring (section 5, "Montezuma's Revenge"). Of a
+/// The paper takes it, or the root of its half, as a reward for exploring (section 5, "Using distributions"); that these
+/// two distributions are meant is how this library reads it. Of a
 /// head with one number it is twice the TD error's magnitude. In units of the return.
 struct one_step_distance {
     double discount = 0.99;

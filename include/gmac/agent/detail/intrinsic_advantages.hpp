@@ -13,6 +13,7 @@
 #include <gmac/targets/gae.hpp>
 #include <gmac/targets/rollout_view.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +39,18 @@ public:
           returns_(rewards_.size()),
           sums_(options ? environments : 0) {}
 
-    void reward_by(std::unique_ptr<intrinsic_reward<T, O>> reward) { reward_ = std::move(reward); }
+    /// Another reward has another scale.
+    void reward_by(std::unique_ptr<intrinsic_reward<T, O>> reward) {
+        reward_ = std::move(reward);
+        statistics_ = running_statistics(1);
+        std::fill(sums_.begin(), sums_.end(), 0.0);
+    }
+    /// Throws gmac::error if there is no reward yet.
+    void require_reward() const {
+        require(reward_ != nullptr,
+                "actor_critic: the options have a member `exploration`, but there is no intrinsic "
+                "reward: give one to `explore`");
+    }
 
     /// [T E], what the intrinsic value learns
     [[nodiscard]] std::span<T const> returns() const noexcept { return returns_.span(); }
@@ -47,9 +59,6 @@ public:
     /// the mean of the normalised rewards. Throws gmac::error for a reward that is not finite.
     double add(evaluated_rollout<T, O> const& seen, std::span<T const> values, std::span<T> advantages,
                std::uint64_t number, executor& tasks) {
-        require(reward_ != nullptr,
-                "actor_critic: the options have a member `exploration`, but there is no intrinsic "
-                "reward: give one to `explore`");
         matrix_view<T> const rewards(rewards_.data(), seen.rollout.steps(), sums_.size());
         reward_->measure(seen, rewards, number, tasks);
         double const mean = normalize(rewards);
@@ -69,11 +78,9 @@ public:
     }
 
     void persist(archive& state) {
+        require_reward();
         state("discounted_sums", std::span<double>(sums_));
         statistics_.persist(state);
-        require(reward_ != nullptr,
-                "actor_critic: an agent that explores is stored with its intrinsic reward, but there "
-                "is none yet: give one to `explore`");
         state.inside("reward", [&] { reward_->persist(state); });
     }
 
@@ -81,13 +88,14 @@ private:
     /// Divides the rewards by the running deviation of G ← γ G + r in each environment, which no end of an episode
     /// interrupts. Returns their mean.
     [[nodiscard]] double normalize(matrix_view<T> const& rewards) {
-        for (std::size_t t = 0; t < rewards.rows(); ++t) {
-            for (std::size_t e = 0; e < rewards.cols(); ++e) {
+        for (std::size_t t = 0; t < rewards.rows(); ++t)
+            for (std::size_t e = 0; e < rewards.cols(); ++e)
                 require(std::isfinite(rewards(t, e)),
                         "actor_critic: the intrinsic reward of step {} in environment {} is {}, but must be finite", t,
                         e, rewards(t, e));
+        for (std::size_t t = 0; t < rewards.rows(); ++t) {
+            for (std::size_t e = 0; e < rewards.cols(); ++e)
                 sums_[e] = options_.discount * sums_[e] + static_cast<double>(rewards(t, e));
-            }
             statistics_.update(matrix_view<double const>(sums_.data(), sums_.size(), 1));
         }
         double const scale = statistics_.scale(0, 0.0);

@@ -38,6 +38,8 @@ struct no_actor {};
 /// whose number does not depend on the threads, and the parts' gradients are added in their order.
 template <class Networks, class Actor, class Head, class Loss>
 class learner {
+    static constexpr bool acts = !std::same_as<Actor, no_actor>;
+
 public:
     using scalar = typename Networks::scalar;
     using observation_type = typename Networks::observation_type;
@@ -53,8 +55,9 @@ public:
         Loss const& loss;
         rollout_type const& rollout;
         targets_type const& targets;
-        std::span<scalar const> advantages;          ///< [T E]
-        std::span<scalar const> intrinsic_returns{}; ///< [T E], of an agent that explores
+        std::span<scalar const> advantages;                    ///< [T E]
+        std::span<scalar const> intrinsic_returns{};           ///< [T E], of an agent that explores
+        char const* name = acts ? "actor_critic" : "observer"; ///< in messages
     };
 
     explicit learner(sources const& from)
@@ -137,7 +140,6 @@ public:
     }
 
 private:
-    static constexpr bool acts = !std::same_as<Actor, no_actor>;
     using optimiser_type = std::variant<nn::adam<scalar>, nn::rmsprop<scalar>>;
 
     /// Memory of one part of a minibatch, of up to `rows` states.
@@ -219,8 +221,7 @@ private:
         double const norm = clip_gradient();
         require(std::isfinite(loss) && std::isfinite(norm),
                 "{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite",
-                acts ? "actor_critic" : "observer", report.update, batch, loss / static_cast<double>(rows.size()),
-                norm);
+                from_.name, report.update, batch, loss / static_cast<double>(rows.size()), norm);
         report.gradient_norm += norm;
         return kl;
     }

@@ -38,7 +38,7 @@ public:
           capacity_(rollout.state_count() + rollout.rows()),
           outputs_(capacity_ * networks.value_outputs()),
           values_(capacity_),
-          intrinsic_values_(explores() ? capacity_ : 0) {
+          intrinsic_values_(explores() ? rollout.state_count() : 0) {
         std::size_t const rows = (std::min)(chunk_rows, capacity_);
         std::size_t const chunks = (capacity_ + chunk_rows - 1) / chunk_rows;
         for (std::size_t i = 0; i < std::clamp<std::size_t>(threads, 1, chunks); ++i)
@@ -116,7 +116,7 @@ private:
         std::copy_n(columns.data(), columns.rows() * columns.cols(),
                     outputs_.data() + first * networks_.value_outputs());
         if constexpr (requires { networks_.explores(); })
-            if (networks_.explores())
+            if (networks_.explores() && first < seen_)
                 std::copy_n(networks_.intrinsic_values(parameters, with.work).data(), last - first,
                             intrinsic_values_.data() + first);
     }
