@@ -123,7 +123,6 @@ public:
 
 private:
     static constexpr std::size_t guard = 64;
-    static constexpr std::uint8_t guard_byte = 0x5b;
 
     void draw(std::size_t environment, std::vector<float>& to) {
         if (auto const* discrete = std::get_if<gmac::discrete>(&worlds_->action_space())) {
@@ -151,22 +150,24 @@ private:
     }
 
     template <class T>
+    static constexpr T guard_number = std::same_as<T, float> ? T(-6.5e33f) : T(0x5b);
+    template <class T>
     [[nodiscard]] static std::vector<T> guarded(std::size_t size, T fill) {
-        std::vector<T> all(size + 2 * guard, fill);
-        std::memset(all.data(), guard_byte, guard * sizeof(T));
-        std::memset(all.data() + guard + size, guard_byte, guard * sizeof(T));
+        std::vector<T> all(size + 2 * guard, guard_number<T>);
+        std::fill_n(all.data() + guard, size, fill);
         return all;
     }
     /// The middle of guarded memory whose guards are as they were.
     template <class T>
-    [[nodiscard]] static std::vector<T> taken(std::vector<T>& all, char const* name) {
-        std::vector<T> const fresh = guarded(all.size() - 2 * guard, T{});
-        bool const before = std::memcmp(all.data(), fresh.data(), guard * sizeof(T)) == 0;
-        bool const after =
-            std::memcmp(all.data() + all.size() - guard, fresh.data() + all.size() - guard, guard * sizeof(T)) == 0;
-        require(before && after, "the environments wrote {} the memory of their {}, {} elements",
-                before ? "behind" : "before", name, all.size() - 2 * guard);
-        return std::vector<T>(all.begin() + guard, all.end() - guard);
+    [[nodiscard]] static std::vector<T> taken(std::vector<T> const& all, char const* name) {
+        std::size_t const size = all.size() - 2 * guard;
+        auto const untouched = [](T const* from) {
+            return std::all_of(from, from + guard, [](T x) { return x == guard_number<T>; });
+        };
+        require(untouched(all.data()), "the environments wrote before the memory of their {}, {} elements", name, size);
+        require(untouched(all.data() + guard + size),
+                "the environments wrote behind the memory of their {}, {} elements", name, size);
+        return {all.data() + guard, all.data() + guard + size};
     }
 
     template <class Write>
