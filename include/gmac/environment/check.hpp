@@ -151,10 +151,12 @@ private:
 
     template <class T>
     static constexpr T guard_number = std::same_as<T, float> ? T(-6.5e33f) : T(0x5b);
+    /// Not inline, since GCC 12 warns then of sizes that cannot be.
     template <class T>
-    [[nodiscard]] static std::vector<T> guarded(std::size_t size, T fill) {
-        std::vector<T> all(size + 2 * guard, guard_number<T>);
-        std::fill_n(all.data() + guard, size, fill);
+    [[nodiscard, gnu::noinline]] static std::vector<T> guarded(std::size_t size, T fill) {
+        std::vector<T> all(guard, guard_number<T>);
+        all.insert(all.end(), size, fill);
+        all.insert(all.end(), guard, guard_number<T>);
         return all;
     }
     /// The middle of guarded memory whose guards are as they were.
