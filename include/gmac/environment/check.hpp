@@ -151,41 +151,44 @@ private:
 
     template <class T>
     static constexpr T guard_number = std::same_as<T, float> ? T(-6.5e33f) : T(0x5b);
-    /// Not inline, since GCC 12 warns then of sizes that cannot be.
+    /// Memory between two guards.
     template <class T>
-    [[nodiscard, gnu::noinline]] static std::vector<T> guarded(std::size_t size, T fill) {
-        std::vector<T> all(guard, guard_number<T>);
-        all.insert(all.end(), size, fill);
-        all.insert(all.end(), guard, guard_number<T>);
-        return all;
-    }
-    /// The middle of guarded memory whose guards are as they were.
-    template <class T>
-    [[nodiscard]] static std::vector<T> taken(std::vector<T> const& all, char const* name) {
-        std::size_t const size = all.size() - 2 * guard;
-        auto const untouched = [](T const* from) {
-            return std::all_of(from, from + guard, [](T x) { return x == guard_number<T>; });
-        };
-        require(untouched(all.data()), "the environments wrote before the memory of their {}, {} elements", name, size);
-        require(untouched(all.data() + guard + size),
-                "the environments wrote behind the memory of their {}, {} elements", name, size);
-        return {all.data() + guard, all.data() + guard + size};
-    }
+    class guarded {
+    public:
+        guarded(std::size_t size, T fill) : size_(size), all_(new T[size + 2 * guard]) {
+            for (std::size_t i = 0; i < size + 2 * guard; ++i)
+                all_[i] = i < guard || i - guard >= size ? guard_number<T> : fill;
+        }
+        [[nodiscard]] T* data() const noexcept { return all_.get() + guard; }
+        /// What was written, if the guards are as they were.
+        [[nodiscard]] std::vector<T> taken(char const* name) const {
+            for (std::size_t i = 0; i < guard; ++i) {
+                require(data()[size_ + i] == guard_number<T>,
+                        "the environments wrote behind the memory of their {}, {} elements", name, size_);
+                require(all_[i] == guard_number<T>, "the environments wrote before the memory of their {}, {} elements",
+                        name, size_);
+            }
+            return {data(), data() + size_};
+        }
+
+    private:
+        std::size_t size_;
+        std::unique_ptr<T[]> all_;
+    };
 
     template <class Write>
     [[nodiscard]] record written(Write&& write, bool then_observe = true) {
         std::size_t const n = worlds_->size(), size = worlds_->observation_size();
-        auto observations = guarded<O>(n * size, fill_), finals = guarded<O>(n * size, fill_);
-        auto rewards = guarded<float>(n, 0.0f);
-        auto terminated = guarded<std::uint8_t>(n, 0), truncated = guarded<std::uint8_t>(n, 0);
-        write(basic_step_result<O>{{observations.data() + guard, n, size},
-                                   {finals.data() + guard, n, size},
-                                   {rewards.data() + guard, n},
-                                   {terminated.data() + guard, n},
-                                   {truncated.data() + guard, n}});
-        record result{taken(observations, "observations"), taken(finals, "final observations"),
-                      taken(rewards, "rewards"),           taken(terminated, "flags"),
-                      taken(truncated, "flags"),           {}};
+        guarded<O> const observations(n * size, fill_), finals(n * size, fill_);
+        guarded<float> const rewards(n, 0.0f);
+        guarded<std::uint8_t> const terminated(n, 0), truncated(n, 0);
+        write(basic_step_result<O>{{observations.data(), n, size},
+                                   {finals.data(), n, size},
+                                   {rewards.data(), n},
+                                   {terminated.data(), n},
+                                   {truncated.data(), n}});
+        record result{observations.taken("observations"), finals.taken("final observations"), rewards.taken("rewards"),
+                      terminated.taken("flags"),          truncated.taken("flags"),           {}};
         for (std::size_t e = 0; e < n; ++e)
             require(result.terminated[e] <= 1 && result.truncated[e] <= 1 &&
                         result.terminated[e] + result.truncated[e] < 2,
