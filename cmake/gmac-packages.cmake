@@ -3,6 +3,7 @@
 # `cmake --build BUILD --target release-archive` the sources of the last commit as one file.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "the authors of gmac")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "distributional actor-critic learning in C++")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -18,8 +19,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libeigen3-dev, libfmt-dev, libxsimd-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS
     "libtbb-dev, nlohmann-json3-dev, libboost-dev, libxtensor-dev, libxtensor-blas-dev, libopenblas-dev, libtorch-dev")
 set(CPACK_DEBIAN_DEV_DESCRIPTION
-    "distributional actor-critic learning in C++ - headers
-Value heads that are distributions, their losses with exact gradients, targets by
+    "Value heads that are distributions, their losses with exact gradients, targets by
 SR(lambda), and agents that learn with them, as headers in C++20 with a CMake package.")
 
 # What is compiled for this machine's instruction set may not run on another.
@@ -31,8 +31,7 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "gnuplot-nox, fonts-dejavu-core")
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION
-    "distributional actor-critic learning - programs
-gmac-train trains agents on classic tasks, robots, games and environments of one's
+    "gmac-train trains agents on classic tasks, robots, games and environments of one's
 own; the others evaluate, draw, run and export what it has learned.")
 
 # Where Debian looks for a package's licence.

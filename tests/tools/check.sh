@@ -77,13 +77,13 @@ if has dpkg-deb && grep -q 'CPACK_COMPONENTS_ALL "dev;tools"' "$build/CPackConfi
         for file in "bin/$tool" "share/bash-completion/completions/$tool" "share/zsh/vendor-completions/_$tool"; do
             [[ -f $scratch/unpacked/usr/$file ]] || fail "gmac-tools lacks $file"
         done
-        # Each library that the program names belongs to a package that this one depends on.
-        while read -r library; do
-            path=$(ldd "$scratch/unpacked/usr/bin/$tool" | awk -v name="$library" '$1 == name { print $3 }')
-            owner=$(dpkg -S "*/$library" | sed 's/:.*//' | sort -u)
-            grep -qE "(^|, )($(paste -sd'|' <<<"$owner"))( |,|\$)" <<<"$depends" ||
-                fail "gmac-tools depends on '$depends', not on the package of $path, $owner"
-        done < <(objdump -p "$scratch/unpacked/usr/bin/$tool" | awk '$1 == "NEEDED" && $2 !~ /^ld-/ { print $2 }')
+    done
+    # Each library that the programs name belongs to a package that this one depends on.
+    libraries=$(ldd "$scratch"/unpacked/usr/bin/* | awk '{ print $1, $3 }' | sort -u)
+    for library in $(objdump -p "$scratch"/unpacked/usr/bin/* | awk '$1 == "NEEDED" && $2 !~ /^ld-/ { print $2 }' | sort -u); do
+        path=$(awk -v name="$library" '$1 == name { print $2 }' <<<"$libraries")
+        owner=$(dpkg -S "*/$(basename "$(dirname "$path")")/$library" | sed 's/:.*//' | sort -u)
+        [[ ", $depends," == *", $owner"[\ ,]* ]] || fail "gmac-tools depends on '$depends', not on $owner for $library"
     done
     [[ -f $scratch/unpacked/usr/share/doc/gmac-tools/copyright ]] || fail "gmac-tools lacks its licence"
 fi
