@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cpack` in the build folder makes the Debian packages gmac-dev and, where programs are built, gmac-tools;
-# `cmake --build BUILD --target release-archive` the sources of the last commit as one file.
+# `cpack` in the build folder makes the Debian packages gmac-dev and, where programs are built, gmac-tools.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "the authors of gmac")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "distributional actor-critic learning in C++")
@@ -45,15 +44,3 @@ endif()"
     )
 endforeach()
 include(CPack)
-
-find_program(GMAC_GIT git)
-mark_as_advanced(GMAC_GIT)
-if(GMAC_GIT)
-    set(gmac_release gmac-${PROJECT_VERSION})
-    add_custom_target(
-        release-archive
-        COMMAND "${GMAC_GIT}" archive --prefix=${gmac_release}/ -o "${PROJECT_BINARY_DIR}/${gmac_release}.tar.gz" HEAD
-        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
-        VERBATIM
-    )
-endif()
