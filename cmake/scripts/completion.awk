@@ -85,7 +85,8 @@ function print_zsh(    names, text, i) {
             text = "'" names "[" text "]"
         if (option_type[i] != "")
             text = text ":" option_type[i] ":" \
-                (option_values[i] != "" ? "(" option_values[i] ")" : option_type[i] == "TEXT" ? "_files" : "")
+                (option_values[i] != "" ? "{compadd - " option_values[i] " || _files}" : \
+                 option_type[i] == "TEXT" ? "_files" : "")
         print "    " text "' \\"
     }
     print "    '*:file:_files'"
