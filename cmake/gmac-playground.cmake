@@ -63,6 +63,7 @@ add_custom_command(
         "${CMAKE_COMMAND}" "-Dpage=${page}" "-Dcompiled=$<TARGET_FILE:playground-engine>"
         "-Dresult=${PROJECT_BINARY_DIR}/index.html" -P "${PROJECT_SOURCE_DIR}/cmake/scripts/playground.cmake"
     DEPENDS playground-engine "${page}/index.html" "${page}/style.css" "${page}/page.js" "${page}/engine.js"
+            "${page}/robot.js" "${page}/hopper.json"
             "${PROJECT_SOURCE_DIR}/cmake/scripts/playground.cmake"
     VERBATIM
 )
@@ -87,6 +88,6 @@ if(GMAC_BUILD_TESTS)
             TIMEOUT 600
             RUN_SERIAL TRUE # they look at the clock
             ENVIRONMENT
-            "GMAC_ENGINE=$<TARGET_FILE:playground-engine>;GMAC_PAGE=${PROJECT_BINARY_DIR}/index.html;GMAC_SCREENSHOTS=${PROJECT_BINARY_DIR}/screenshots;GMAC_CHROMIUM=${GMAC_CHROMIUM};GMAC_CHROMEDRIVER=${GMAC_CHROMEDRIVER}"
+            "GMAC_ENGINE=$<TARGET_FILE:playground-engine>;GMAC_PAGE=${PROJECT_BINARY_DIR}/index.html;GMAC_RECORDING=${page}/hopper.json;GMAC_SCREENSHOTS=${PROJECT_BINARY_DIR}/screenshots;GMAC_CHROMIUM=${GMAC_CHROMIUM};GMAC_CHROMEDRIVER=${GMAC_CHROMEDRIVER}"
     )
 endif()

@@ -317,6 +317,7 @@ const frame = (now) => {
         label_due = now + 1000;
         label_pictures();
     }
+    replay.step(now);
     requestAnimationFrame(frame);
 };
 let drawn = null;
@@ -324,6 +325,7 @@ let label_due = 0;
 
 /// For who hears the page.
 const label_pictures = () => {
+    replay.label();
     const degrees = ((180 * pole[2]) / Math.PI).toFixed(0);
     by_id("pole").setAttribute("aria-label",
         `Cart at ${pole[0].toFixed(1)} metres, pole at ${degrees} degrees, upright for ${(pole[4] / 50).toFixed(0)} seconds`);
@@ -460,11 +462,15 @@ moment.addEventListener("input", () => {
     show_moment();
 });
 
+// The robot.
+
+const replay = make_replay({by_id, surface, axes, area, line, round_up, colours});
+
 // Light and dark, and the start.
 
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     read_colours();
-    for (const draw of [draw_pole, draw_density, draw_returns, draw_huber, draw_energy])
+    for (const draw of [draw_pole, draw_density, draw_returns, draw_huber, draw_energy, replay.draw])
         draw();
 });
 

@@ -6,6 +6,7 @@
 #include "support/says.hpp"
 
 #include <gmac/backends/eigen.hpp>
+#include <gmac/deploy/value.hpp>
 #include <gmac/environment/conditioned.hpp>
 #include <gmac/statistics.hpp>
 
@@ -192,6 +193,13 @@ TEST_CASE("Acting on one observation allocates nothing", "[deploy]") {
               policy.act(observation, action, memory);
               agents_own.act(observation, action);
           }) == 0);
+    for (value_outputs const& head :
+         {value_outputs(mixture_outputs{5, 1.0, 1.0}), value_outputs(atom_outputs{{0.0, 1.0}}),
+          value_outputs(heads::implicit_quantile{.samples_per_state = 8, .embedding = 4, .hidden = 4})}) {
+        deployed_value<> const value(nn::mlp<backends::simd<float>>({2, 4}), {head, 10.0});
+        auto of_value = value.make_memory();
+        CHECK(gmac::testing::allocations_during([&] { static_cast<void>(value.predict(observation, of_value)); }) == 0);
+    }
 }
 
 TEST_CASE("Threads act with one policy at the same time", "[deploy]") {

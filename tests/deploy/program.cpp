@@ -4,9 +4,13 @@
 #include "deploy/trained.hpp"
 #include "support/catch.hpp"
 
+#include <gmac/deploy/value_file.hpp>
+
 #include <fmt/format.h>
 
+#include <cmath>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 using namespace gmac;
@@ -54,6 +58,66 @@ TEST_CASE("gmac-act acts as the agent whose policy it was given", "[deploy]") {
     auto const missing = act(fmt::format("{}.missing <{}", file, input));
     CHECK(missing.status == 1);
     CHECK(missing.text.find("cannot read " + file + ".missing") != std::string::npos);
+}
+
+TEST_CASE("gmac-act tells the distribution that a run expects", "[deploy]") {
+    scratch_folder folder;
+    auto const path = folder.path.string();
+    nn::mlp<backends::simd<float>> const trunk({2, 1}, {.function = nn::activation::none});
+    // Two normal distributions of deviation 2 at −2 and 6, farther by 2 for each unit of the first number.
+    deployed_value<> value(trunk, {mixture_outputs{2, 1.0, 1.0}, {}, 2.0, 0.9});
+    value.parameters()[0] = 1.0f;
+    auto const layer = value.parameters().subspan(3); // [1, 6], then [6]
+    layer[2] = layer[3] = 1.0f;
+    layer[6 + 2] = -1.0f;
+    layer[6 + 3] = 3.0f;
+    layer[6 + 4] = layer[6 + 5] = -1000.0f; // softplus 0
+    save_value(folder.path / "value.safetensors", value);
+    auto const numbers = [](std::string const& text) {
+        std::istringstream words(text);
+        return std::vector<double>(std::istream_iterator<double>(words), {});
+    };
+    auto const on = [&](std::string const& input, std::string const& arguments) {
+        std::ofstream(folder.path / "input") << input;
+        return act(fmt::format("{} <'{}/input'", arguments, path));
+    };
+    auto const lines = on("0 5\n1 7\n", fmt::format("'{}' --distribution", path));
+    INFO(lines.text);
+    REQUIRE(lines.status == 0);
+    auto const got = numbers(lines.text);
+    REQUIRE(got.size() == 22);
+    double const tenth = 1.2815515655446004;    // the normal distribution's quantile at 0.9
+    double const pulled = 8.0 * std::exp(-8.0); // what a mode is from its component's mean, to the other one
+    double const low = -2.0 - 2.0 * tenth, high = 6.0 + 2.0 * tenth;
+    std::vector<double> const wanted{2.0,  std::sqrt(20.0), low, -2.0,         2.0, 6.0,
+                                     high, -2.0 + pulled,   0.5, 6.0 - pulled, 0.5};
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        bool const spread = i == 1 || i == 8 || i == 10;
+        CHECK(got[i] == Approx(wanted[i]).margin(2e-4)); // the other's tail is 3e-5
+        CHECK(got[11 + i] == Approx(wanted[i] + (spread ? 0.0 : 2.0)).margin(2e-4));
+    }
+
+    // Points have no modes.
+    deployed_value<> points(trunk, {point_outputs{4}});
+    for (std::size_t i = 0; i < 4; ++i)
+        points.parameters()[3 + 4 + i] = static_cast<float>(i);
+    save_value(folder.path / "points.safetensors", points);
+    CHECK(numbers(on("0 0", fmt::format("'{}/points.safetensors' --distribution", path)).text) ==
+          std::vector<double>{1.5, 1.118034, 0.0, 0.0, 1.0, 2.0, 3.0});
+
+    deployed_policy<> const policy(trunk, {actors::categorical{}, discrete{3}});
+    save_policy(folder.path / "policy.safetensors", policy);
+    CHECK(on("0 0", fmt::format("'{}'", path)).text == "0\n");
+    CHECK(on("0 0", fmt::format("'{}/policy.safetensors' --distribution", path))
+              .text.find("this is a policy, not a "
+                         "value") != std::string::npos);
+    CHECK(on("0 0", fmt::format("'{}' --distribution --risk 0.1", path)).text.find("--risk is 0.1, but") !=
+          std::string::npos);
+    value.parameters()[0] = 4.0f; // 4 · 3e38 is no float
+    save_value(folder.path / "value.safetensors", value);
+    auto const far = on("3e38 0", fmt::format("'{}' --distribution", path));
+    CHECK(far.status == 1);
+    CHECK(far.text.find("line 1: the network's outputs are not finite") != std::string::npos);
 }
 
 TEST_CASE("gmac-act takes one observation a line, to the last token", "[deploy]") {

@@ -22,6 +22,7 @@ for path in sys.argv[1:]:
             {
                 "inputs": [border(v) for v in model.graph.input],
                 "outputs": [border(v) for v in model.graph.output],
+                "constants": [t.name for t in model.graph.initializer],
                 "opset": [[o.domain, o.version] for o in model.opset_import],
                 "metadata": {p.key: p.value for p in model.metadata_props},
             },

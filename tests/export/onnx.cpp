@@ -31,6 +31,38 @@ struct expected {
     json inputs, plain, with_distribution, space;
 };
 
+/// The value that goes with each kind in `policies`, what the model gives of it, and what the metadata say.
+struct value_kind {
+    value_outputs head;
+    bool shared; ///< trunk
+    json outputs, told;
+};
+[[nodiscard]] std::vector<value_kind> value_kinds() {
+    json const value = border("value", "float", {});
+    auto const quantiles = [&](std::size_t count) { return json{value, border("value_quantiles", "float", {count})}; };
+    heads::implicit_quantile const implicit{.samples_per_state = 4, .embedding = 7, .hidden = 12};
+    auto sixteenths = json::array();
+    for (int i = 1; i < 32; i += 2)
+        sixteenths.push_back(i / 32.0);
+    json const quarters{{"kind", "quantiles"}, {"fractions", {0.125, 0.375, 0.625, 0.875}}, {"discount", 0.99}};
+    return {{mixture_outputs{3, 0.4, 0.1},
+             true,
+             {value, border("value_weights", "float", {3}), border("value_means", "float", {3}),
+              border("value_deviations", "float", {3})},
+             {{"kind", "gaussian_mixture"}, {"discount", 0.99}}},
+            {implicit, false, quantiles(4), quarters},
+            {atom_outputs{{-2.0, -0.5, 0.0, 3.0}},
+             false,
+             {value, border("value_probabilities", "float", {4})},
+             {{"kind", "categorical"}, {"atoms", {-5.0, -1.25, 0.0, 7.5}}, {"discount", 0.99}}},
+            {heads::scalar{}, false, json::array({value}), {{"kind", "scalar"}, {"discount", 0.99}}},
+            {implicit, false, quantiles(4), quarters},
+            {point_outputs{16},
+             true,
+             quantiles(16),
+             {{"kind", "quantiles"}, {"fractions", sixteenths}, {"discount", 0.99}}}};
+}
+
 /// Of the kinds in `policies`, in their order.
 [[nodiscard]] std::vector<expected> all_expected() {
     auto const input = [](std::vector<std::size_t> const& sizes) {
@@ -87,7 +119,7 @@ struct expected {
 }
 
 /// Names and shapes are the expected ones, of two models of each kind.
-void check_models(std::string const& models, std::vector<expected> const& all) {
+void check_models(std::string const& models, std::vector<expected> const& all, std::vector<value_kind> const& values) {
     auto const checked = run_program(fmt::format("'{}' '{}/check.py' {} 2>&1", GMAC_PYTHON, GMAC_EXPORT_TESTS, models));
     INFO(checked.text);
     REQUIRE(checked.status == 0);
@@ -98,7 +130,15 @@ void check_models(std::string const& models, std::vector<expected> const& all) {
         auto const model = json::parse(line);
         expected const& one = all[k / 2];
         CHECK(model["inputs"] == one.inputs);
-        CHECK(model["outputs"] == (k % 2 == 0 ? one.plain : one.with_distribution));
+        auto outputs = k % 2 == 0 ? one.plain : one.with_distribution;
+        if (k % 2 == 1) {
+            outputs.insert(outputs.end(), values[k / 2].outputs.begin(), values[k / 2].outputs.end());
+            CHECK(json::parse(model["metadata"]["value_distribution"].get<std::string>()) == values[k / 2].told);
+            // Layers that both networks begin with are there once.
+            CHECK((model["constants"].dump().find("\"value_layer_1_weight\"") == std::string::npos) ==
+                  values[k / 2].shared);
+        }
+        CHECK(model["outputs"] == outputs);
         CHECK(model["opset"] == json::array({json{"", 13}}));
         CHECK(json::parse(model["metadata"]["action_space"].get<std::string>()) == one.space);
         CHECK(model["metadata"]["environment"] == "a/world");
@@ -133,11 +173,60 @@ void check_results(subject const& one, std::filesystem::path const& folder, answ
         CHECK(std::abs(first[j] - action[j]) <= 1e-5f);
 }
 
+/// Numbers, so many for each observation, are the wanted ones to 1e-5 of the largest mean there, or of 1.
+[[nodiscard]] double apart(std::vector<float> const& got, std::vector<double> const& wanted,
+                           std::vector<normal_component<double>> const& parts, std::size_t rows) {
+    REQUIRE(got.size() == wanted.size());
+    double most = 0.0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        std::size_t const row = i * rows / got.size(), count = parts.size() / rows;
+        double largest = 1.0;
+        for (std::size_t k = 0; k < count; ++k)
+            largest = std::max(largest, std::abs(parts[row * count + k].mean));
+        double const part = std::abs(static_cast<double>(got[i]) - wanted[i]) / largest;
+        most = part <= most ? most : part; // also if it is a NaN
+    }
+    return most;
+}
+
+void check_value(subject const& one, value_kind const& kind, std::filesystem::path const& folder,
+                 std::vector<normal_component<double>> const& parts) {
+    INFO(one.name);
+    auto const value = read_floats(folder / "value");
+    std::size_t const rows = value.size(), count = parts.size() / rows;
+    REQUIRE(rows == 10'000);
+    std::vector<double> weights, means, deviations, values(rows);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        weights.push_back(parts[i].weight);
+        means.push_back(parts[i].mean);
+        deviations.push_back(parts[i].deviation);
+        values[i / count] += parts[i].weight * parts[i].mean;
+    }
+    CHECK(apart(value, values, parts, rows) <= 1e-5);
+    CHECK(read_floats(folder / "value.first").size() == 1);
+    auto const check = [&](char const* name, std::vector<double> const& wanted) {
+        INFO(name);
+        CHECK(apart(read_floats(folder / name), wanted, parts, rows) <= 1e-5);
+    };
+    if (std::holds_alternative<mixture_outputs>(kind.head)) {
+        check("value_weights", weights);
+        check("value_means", means);
+        check("value_deviations", deviations);
+    } else if (std::holds_alternative<atom_outputs>(kind.head)) {
+        check("value_probabilities", weights);
+    } else if (!std::holds_alternative<heads::scalar>(kind.head)) {
+        check("value_quantiles", means);
+    }
+}
+
 } // namespace
 
-TEST_CASE("A policy in ONNX is a model to ONNX's checker, and acts as the library in onnxruntime", "[export]") {
+TEST_CASE("A policy in ONNX is a model to ONNX's checker, and acts and expects as the library in onnxruntime",
+          "[export]") {
     auto const kinds = policies();
     auto const all = all_expected();
+    auto const heads_of_values = value_kinds();
+    std::vector<any_value<>> values;
     scratch_folder scratch;
     std::string plain, models, folders;
     std::vector<answers> wanted;
@@ -145,12 +234,14 @@ TEST_CASE("A policy in ONNX is a model to ONNX's checker, and acts as the librar
         auto const folder = scratch / kinds[k].name;
         std::filesystem::create_directory(folder);
         save(kinds[k], folder / "policy.safetensors");
+        values.push_back(value_for(kinds[k], heads_of_values[k].head, heads_of_values[k].shared));
+        std::visit([&](auto const& value) { save_value(folder / "value.safetensors", value); }, values.back());
         spit(folder / "config.json", R"({"env": "a/world", "algorithm": "gmac"})");
         wanted.push_back(observe(kinds[k], 10'000, folder / "observations"));
         spit(folder / "shape.json", json(all[k].observation).dump());
         auto const written =
             run_export(fmt::format("'{0}' --onnx '{0}/plain.onnx' && '{1}' '{0}' --onnx "
-                                   "'{0}/model.onnx' --distribution",
+                                   "'{0}/model.onnx' --distribution --value",
                                    folder.string(), GMAC_EXPORT));
         INFO(written.text);
         REQUIRE(written.status == 0);
@@ -158,12 +249,15 @@ TEST_CASE("A policy in ONNX is a model to ONNX's checker, and acts as the librar
         folders += fmt::format(" '{}'", folder.string());
     }
 
-    check_models(models, all);
+    check_models(models, all, heads_of_values);
 
     auto const ran = run_program(
         fmt::format("cd '{}' && '{}' '{}/run.mjs' {} 2>&1", GMAC_NODE_FOLDER, GMAC_NODE, GMAC_EXPORT_TESTS, folders));
     INFO(ran.text);
     REQUIRE(ran.status == 0);
-    for (std::size_t k = 0; k < kinds.size(); ++k)
-        check_results(kinds[k], scratch / kinds[k].name, wanted[k]);
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+        auto const folder = scratch / kinds[k].name;
+        check_results(kinds[k], folder, wanted[k]);
+        check_value(kinds[k], heads_of_values[k], folder, expect(values[k], folder / "observations"));
+    }
 }

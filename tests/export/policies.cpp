@@ -166,6 +166,44 @@ void save(subject const& one, std::filesystem::path const& file) {
     std::visit([&](auto const& policy) { save_policy(file, policy); }, one.policy);
 }
 
+any_value<> value_for(subject const& one, value_outputs const& head, bool shared) {
+    return std::visit(
+        [&](auto policy) -> any_value<> {
+            using trunk_type = std::remove_cvref_t<decltype(policy.trunk())>;
+            deployed_value<backend, trunk_type> value(policy.trunk(),
+                                                      {head, policy.description().observation_clip, 2.5, 0.99});
+            std::ranges::copy(policy.observation_means(), value.observation_means().begin());
+            std::ranges::copy(policy.observation_scales(), value.observation_scales().begin());
+            random_stream random(2, value.parameters().size());
+            std::size_t const trunk = policy.trunk().parameter_count();
+            policy.trunk().initialize(value.parameters().first(trunk), random);
+            if (shared)
+                std::copy_n(policy.parameters().data(), trunk, value.parameters().data());
+            for (float& weight : value.parameters().subspan(trunk))
+                weight = random.normal<float>() / std::sqrt(static_cast<float>(policy.trunk().outputs()));
+            return value;
+        },
+        one.policy);
+}
+
+std::vector<normal_component<double>> expect(any_value<> const& value, std::filesystem::path const& observations) {
+    return std::visit(
+        [&](auto const& one) {
+            using element = typename std::remove_cvref_t<decltype(one)>::observation_type;
+            std::string const bytes = slurp(observations);
+            std::vector<element> all(bytes.size() / sizeof(element));
+            std::copy_n(bytes.data(), bytes.size(), reinterpret_cast<char*>(all.data()));
+            std::vector<normal_component<double>> result;
+            auto memory = one.make_memory();
+            for (std::size_t i = 0; i < all.size(); i += one.observation_size()) {
+                auto const parts = one.predict(std::span(all).subspan(i, one.observation_size()), memory);
+                result.insert(result.end(), parts.begin(), parts.end());
+            }
+            return result;
+        },
+        value);
+}
+
 answers observe(subject const& one, std::size_t count, std::filesystem::path const& file, bool int8) {
     return std::visit(
         [&](auto const& policy) {

@@ -6,6 +6,7 @@
 #include "support/scratch_folder.hpp"
 
 #include <gmac/deploy/policy_file.hpp>
+#include <gmac/deploy/value_file.hpp>
 
 #include <fmt/format.h>
 
@@ -33,6 +34,13 @@ struct subject {
 /// One of each kind.
 [[nodiscard]] std::vector<subject> policies();
 void save(subject const& one, std::filesystem::path const& file);
+
+/// A value of the same observations with random weights; its trunk is the policy's if `shared`.
+[[nodiscard]] any_value<> value_for(subject const& one, value_outputs const& head, bool shared);
+
+/// What a value says of the observations of a file that observe() wrote, in the order of deployed_value::predict.
+[[nodiscard]] std::vector<normal_component<double>> expect(any_value<> const& value,
+                                                           std::filesystem::path const& observations);
 
 /// What the library computes for each observation.
 struct answers {

@@ -3,7 +3,10 @@
 #include "export/policies.hpp"
 #include "support/says.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <filesystem>
+#include <utility>
 
 using namespace gmac;
 using namespace gmac::testing;
@@ -60,6 +63,42 @@ int main(void) {
     CHECK(slurp(folder / "policy.h").find("for cvar and upper_cvar in the") != std::string::npos);
 }
 
+TEST_CASE("gmac-export plays what rounded weights lose, in the episodes by which the run was judged", "[export]") {
+    scratch_folder folder;
+    auto const path = folder.path.string();
+    for (auto const& [name, what] :
+         {std::pair("pole", "--env classic/cart_pole --frames 4096"),
+          std::pair("range", "--env classic/windy_cliff --frames 1024 --statistic cvar:0.2..1"),
+          std::pair("game", "--env minatar/breakout --frames 64 --envs 2 --steps 32 --minibatch 32 --epochs 1")}) {
+        auto const trained = run_program(fmt::format("'{}' {} --evaluation-episodes 7 --no-pictures --out '{}/{}' 2>&1",
+                                                     GMAC_TRAIN, what, path, name));
+        INFO(trained.text);
+        REQUIRE(trained.status == 0);
+        auto const mean =
+            nlohmann::json::parse(slurp(folder.path / name / "summary.json"))["evaluation"]["mean"].get<double>();
+        auto const played = run_export(fmt::format("'{0}/{1}' --c '{0}/p.h' --int8 --evaluate 7", path, name));
+        INFO(played.text);
+        CHECK(played.status == 0);
+        CHECK_THAT(played.text, says("mean return of 7 episodes "));
+        CHECK_THAT(played.text, says(fmt::format(", with exact weights {:.1f} ± ", mean)));
+        CHECK_THAT(played.text, says("; by rounding the same episodes lose "));
+    }
+    auto const refuses = [&](std::string const& arguments, std::string const& sentence) {
+        auto const outcome = run_export(arguments);
+        CHECK(outcome.status != 0);
+        CHECK_THAT(outcome.text, says(sentence));
+    };
+    refuses(fmt::format("'{0}/pole' --c '{0}/p.h' --evaluate 7", path), "--evaluate requires --int8");
+    refuses(fmt::format("'{0}/pole' --c '{0}/p.h' --int8 --evaluate 1", path),
+            "--evaluate is 1, but must be at least 2");
+    refuses(fmt::format("'{0}/pole/policy.safetensors' --c '{0}/new.h' --int8 --evaluate 7", path),
+            fmt::format("--evaluate needs the folder of a run, but {}/pole/policy.safetensors is a file", path));
+    std::filesystem::remove(folder.path / "pole" / "checkpoint.safetensors");
+    refuses(fmt::format("'{0}/pole' --c '{0}/new.h' --int8 --evaluate 7", path),
+            fmt::format("cannot read {}/pole/checkpoint.safetensors", path));
+    CHECK_FALSE(std::filesystem::exists(folder.path / "new.h"));
+}
+
 TEST_CASE("gmac-export refuses what is no policy, and writes nothing then", "[export]") {
     scratch_folder folder;
     auto const path = folder.path.string();
@@ -79,6 +118,16 @@ TEST_CASE("gmac-export refuses what is no policy, and writes nothing then", "[ex
     refuses(fmt::format("'{}'", path), "gmac-export: nothing to write: give --c FILE or --onnx FILE");
     refuses(fmt::format("'{}' --distribution", path), "--distribution requires --onnx");
     refuses(fmt::format("'{}' --int8", path), "--int8 requires --c");
+    refuses(fmt::format("'{}' --value", path), "--value requires --onnx");
+    refuses(fmt::format("'{0}' --onnx '{0}/p.onnx' --value", path),
+            fmt::format("the folder {} has no value.safetensors, which gmac-train leaves in its run's", path));
+    refuses(fmt::format("'{0}/policy.safetensors' --onnx '{0}/p.onnx' --value", path),
+            fmt::format("--value needs the folder of a run, but {}/policy.safetensors is a file", path));
+    std::visit([&](auto const& value) { save_value(folder / "value.safetensors", value); },
+               value_for(policies()[1], heads::scalar{}, true));
+    refuses(fmt::format("'{0}' --onnx '{0}/p.onnx' --value", path),
+            "policy and value are of different runs: they see different observations");
+    std::filesystem::remove(folder / "value.safetensors");
     refuses(fmt::format("'{}' --int4 --c x", path), "there is no option --int4; did you mean --int8?");
     refuses("", "run is required");
     refuses(fmt::format("'{0}' --c '{0}/p' --onnx '{0}/p'", path),

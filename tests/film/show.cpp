@@ -8,6 +8,7 @@
 #include <gmac/storage/checkpoint.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <string>
@@ -67,6 +68,54 @@ TEST_CASE("every algorithm can be looked at, from the checkpoint alone and with 
         CHECK(drawn.frames() == 4);
         CHECK(drawn.width == 500);
         CHECK(drawn.height == 300);
+    }
+}
+
+TEST_CASE("an episode is recorded, in three dimensions, without gnuplot", "[film]") {
+    scratch_folder const folder;
+    for (auto const& [robot, shapes] : {std::pair("hopper", 4), std::pair("ant", 13)}) {
+        train(folder, robot, fmt::format("--env bullet/{}", robot));
+        auto const file = folder / "an episode.json";
+        auto const done = play(fmt::format("--checkpoint '{}' --steps 7 --every 3 --json '{}'",
+                                           (folder / robot).string(), file.string()),
+                               "PATH=/nowhere");
+        INFO(done.text);
+        REQUIRE(done.status == 0);
+        CHECK_FALSE(std::filesystem::exists(folder / robot / "play.gif"));
+        auto const all = nlohmann::json::parse(slurp(file));
+        CHECK(all["format"] == "gmac-episode-1");
+        CHECK(all["seconds"] == Approx(3 * 0.0165));
+        CHECK(all["radii"].size() == static_cast<std::size_t>(shapes));
+        CHECK(all["sides"].size() == all["radii"].size());
+        REQUIRE(all["frames"].size() == 3); // steps 0, 3 and 6
+        double earned = 0.0;
+        for (auto const& frame : all["frames"]) {
+            REQUIRE(frame["shapes"].size() == 6 * all["radii"].size());
+            double const width = all["range"][1].get<double>() - all["range"][0].get<double>();
+            double mass = 0.0, mean = 0.0;
+            for (std::size_t i = 0; i < frame["density"].size(); ++i) {
+                double const share = frame["density"][i].get<double>() * width / 120.0;
+                mass += share;
+                mean += share * (all["range"][0].get<double>() + width * static_cast<double>(i) / 120.0);
+            }
+            CHECK(mass == Approx(1.0).margin(0.03)); // a little is beyond the range
+            CHECK(mean == Approx(frame["mean"].get<double>()).margin(0.03 * width));
+            CHECK(earned <= frame["earned"].get<double>()); // it stands and earns for that
+            earned = frame["earned"].get<double>();
+        }
+        if (shapes == 13)
+            continue;
+        // The hopper's torso stands over its leg at first, from 1.05 m to 1.45 m, and whatever it does its parts hang together.
+        auto const& first = all["frames"][0]["shapes"];
+        for (auto const& [place, metres] :
+             {std::pair(0, 0.0), std::pair(2, 1.45), std::pair(3, 0.0), std::pair(5, 1.05)})
+            CHECK(first[static_cast<std::size_t>(place)] == Approx(metres).margin(1e-4));
+        for (auto const& frame : all["frames"])
+            for (std::size_t const joint : {3u, 9u}) // the lower end of a part, the upper one of the next
+                for (std::size_t i = 0; i < 3; ++i)
+                    CHECK(frame["shapes"][joint + i].get<double>() ==
+                          Approx(frame["shapes"][joint + 3 + i].get<double>()).margin(3e-4));
+        CHECK(all["frames"][2]["shapes"] != first);
     }
 }
 

@@ -24,7 +24,7 @@ declare -A below=(
     [torch]='core distributions heads targets losses nn'
     [agent]='core distributions heads statistics targets losses environment actors nn backends'
     [agents]='core distributions heads targets losses environment actors nn backends agent' # the paper's methods by name
-    [deploy]='core statistics environment actors nn backends storage agent'
+    [deploy]='core distributions heads statistics environment actors nn backends storage agent'
 )
 
 failed=0

@@ -101,6 +101,11 @@ export class Browser {
             await this.command("Input.dispatchMouseEvent", {type, x, y, button: "left", clickCount: 1});
     }
 
+    /// One event of the mouse's left button, or of its way while that is down.
+    mouse(type, x, y) {
+        return this.command("Input.dispatchMouseEvent", {type, x, y, button: "left", buttons: 1, clickCount: 1});
+    }
+
     async stop() {
         await this.ask("DELETE", "");
         this.driver.kill();

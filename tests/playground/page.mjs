@@ -161,14 +161,149 @@ test("the chain shows both losses beside the truth: one collapses, the other doe
     await browser.run(() => document.getElementById("chain-play").click());
 });
 
+const slide_robot = (to) => {
+    const slider = document.getElementById("robot-moment");
+    slider.value = to;
+    slider.dispatchEvent(new Event("input"));
+};
+const choose_file = (name, content) => {
+    const files = new DataTransfer();
+    files.items.add(new File([content], name));
+    const input = document.getElementById("robot-file");
+    input.files = files.files;
+    input.dispatchEvent(new Event("change"));
+};
+const drop_file = (name, content) => {
+    const files = new DataTransfer();
+    files.items.add(new File([content], name));
+    document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: files, bubbles: true, cancelable: true}));
+};
+/// The middle of the robot's pixels, and how many there are.
+const robot_middle = () => {
+    const found = window.pixels_of("robot", "orange");
+    return {count: found.length, x: found.reduce((sum, x) => sum + x, 0) / found.length};
+};
+
+test("a robot's recorded episode plays, pauses, and shows any moment", async () => {
+    await browser.run(() => document.getElementById("robot").scrollIntoView());
+    const seconds = async () => Number.parseFloat(await browser.run(text, "robot-seconds"));
+    assert.ok(await browser.until(5, () => document.getElementById("robot-moment").value > 5), "it plays by itself");
+    await browser.run(() => document.getElementById("robot-play").click());
+    const paused = await seconds();
+    await wait(500);
+    assert.equal(await seconds(), paused);
+    await browser.run(() => document.getElementById("robot-play").click());
+    await wait(300);
+    assert.notEqual(await seconds(), paused);
+
+    // Two moments that the recording itself says all of.
+    const recorded = JSON.parse(readFileSync(process.env.GMAC_RECORDING, "utf8"));
+    for (const moment of [7, recorded.frames.length - 1]) {
+        await browser.run(slide_robot, moment);
+        assert.equal(await browser.run(text, "robot-seconds"), `${(moment * recorded.seconds).toFixed(2)} s`);
+        assert.equal(await browser.run(text, "robot-mean"), recorded.frames[moment].mean.toFixed(1).replace("-", "−"));
+        assert.equal(await browser.run(text, "robot-followed"), recorded.frames[moment].followed.toFixed(1).replace("-", "−"));
+        assert.ok((await browser.run(robot_middle)).count > 500);
+        assert.ok((await browser.run(count_pixels, "robot-density", "orange")) > 100);
+    }
+    assert.equal(await browser.run(text, "robot-title"), recorded.title);
+});
+
+/// A sphere of 10 cm and a bar of 1 m that points ahead, on a robot of two shapes and two frames.
+const small = () => ({
+    format: "gmac-episode-1", title: "a bar", seconds: 0.1, radii: [0.1, 0.05], sides: ["left", "middle"], range: [0, 2],
+    frames: [0, 1].map((i) => ({
+        shapes: [i, 0, 1, i, 0, 1, i, 0, 0.5, i + 1, 0, 0.5], density: [0, 1, 0], speed: 1, reward: 2, earned: 3,
+        followed: 1.5, mean: 1 + i,
+    })),
+});
+
+test("a recording is opened by the file dialogue or dropped, and the mouse turns it", async () => {
+    await browser.run(choose_file, "a bar.json", JSON.stringify(small()));
+    assert.ok(await browser.until(5, () => document.getElementById("robot-title").textContent === "a bar"));
+    assert.equal(await browser.run(text, "robot-note"), "a bar.json is shown.");
+    assert.equal(await browser.run(() => document.getElementById("robot-moment").max), "1");
+    await browser.run(slide_robot, 1);
+    assert.equal(await browser.run(text, "robot-mean"), "2.0");
+
+    // Seen from the side the bar is long; along it, it is not: a quarter turn, π / 2 rad at 0.01 rad a pixel.
+    const wide = () => {
+        const found = window.pixels_of("robot", "orange");
+        return Math.max(...found) - Math.min(...found);
+    };
+    const box = await browser.run(() => {
+        const {left, top, width, height} = document.getElementById("robot").getBoundingClientRect();
+        return {x: left + width / 2, y: top + height / 2};
+    });
+    const drag = async (across) => {
+        await browser.mouse("mousePressed", box.x, box.y);
+        for (let i = 1; i <= 10; ++i)
+            await browser.mouse("mouseMoved", box.x + (across * i) / 10, box.y);
+        await browser.mouse("mouseReleased", box.x + across, box.y);
+    };
+    await drag(50); // it begins turned by 0.5 rad
+    const side = await browser.run(wide);
+    await drag(-157);
+    const front = await browser.run(wide);
+    assert.ok(front < 0.45 * side, `${side} pixels from the side, ${front} from the front`);
+    await browser.run(() => {
+        window.pushes.length = 0;
+        document.getElementById("robot").focus();
+    });
+    for (let i = 0; i < 15; ++i)
+        await browser.key("ArrowLeft");
+    assert.ok((await browser.run(wide)) > 0.9 * side, "the keys turn it back");
+    assert.deepEqual(await browser.run(() => window.pushes), [], "the pole is not meant");
+
+    await browser.run(drop_file, "dropped.json", JSON.stringify({...small(), title: "dropped"}));
+    assert.ok(await browser.until(5, () => document.getElementById("robot-title").textContent === "dropped"));
+});
+
+test("a file that is no recording is refused with a sentence, and what was shown stays", async () => {
+    const broken = (change) => {
+        const all = small();
+        change(all);
+        return JSON.stringify(all);
+    };
+    for (const [content, sentence] of [
+        ["", "it is not JSON"],
+        ["{", "it is not JSON"],
+        ["null", 'it has no "format": "gmac-episode-1", which gmac-play --json writes'],
+        ["[1]", 'it has no "format": "gmac-episode-1", which gmac-play --json writes'],
+        [broken((all) => (all.format = "gmac-episode-2")), 'it has no "format": "gmac-episode-1", which gmac-play --json writes'],
+        [broken((all) => delete all.title), '"title" must be a text'],
+        [broken((all) => (all.seconds = 0)), '"seconds" must be a positive number'],
+        [broken((all) => (all.radii = [])), '"radii" must be a list of positive numbers'],
+        [broken((all) => all.sides.pop()), '"sides" must be a list of 2 texts, as many as there are radii'],
+        [broken((all) => (all.range = [2, 2])), '"range" must be two numbers, the lower one first'],
+        [broken((all) => (all.frames = [])), '"frames" must be a list of one frame or more'],
+        [broken((all) => (all.frames[1] = null)), '"shapes" of frame 1 must be 12 numbers, six for each radius'],
+        [broken((all) => all.frames[1].shapes.pop()), '"shapes" of frame 1 must be 12 numbers, six for each radius'],
+        [broken((all) => (all.frames[0].shapes[3] = null)), '"shapes" of frame 0 must be 12 numbers, six for each radius'],
+        [broken((all) => all.frames[1].density.push(0)), '"density" of frame 1 must be numbers, at least two and as many as in frame 0'],
+        [broken((all) => delete all.frames[0].density), '"density" of frame 0 must be numbers, at least two and as many as in frame 0'],
+        [broken((all) => (all.frames[1].mean = "high")), '"mean" of frame 1 must be a number'],
+    ]) {
+        await browser.run(choose_file, "my file.json", content);
+        const wanted = `my file.json cannot be replayed: ${sentence}.`;
+        assert.ok(await browser.until(5, (note) => document.getElementById("robot-note").textContent === note, wanted),
+            `${await browser.run(text, "robot-note")} instead of ${wanted}`);
+        assert.equal(await browser.run(text, "robot-title"), "dropped");
+    }
+    await browser.run(choose_file, "hopper.json", readFileSync(process.env.GMAC_RECORDING, "utf8"));
+    assert.ok(await browser.until(5, () => document.getElementById("robot-note").textContent === "hopper.json is shown."));
+    await browser.run(slide_robot, 40);
+});
+
 test("everything can be reached and worked by keys, and has a name", async () => {
     await browser.run(() => document.activeElement.blur());
     const reached = [];
-    for (let i = 0; i < 12; ++i) {
+    for (let i = 0; i < 16; ++i) {
         await browser.key("Tab");
         reached.push(await browser.run(() => document.activeElement.name || document.activeElement.id));
     }
-    for (const name of ["method", "pace", "restart", "pole", "push-left", "push-right", "chain", "chain-moment", "chain-play"])
+    for (const name of ["method", "pace", "restart", "pole", "push-left", "push-right", "chain", "chain-moment", "chain-play",
+        "robot-play", "robot-moment", "robot-file", "robot"])
         assert.ok(reached.includes(name), `${name} is not among ${reached}`);
     const nameless = await browser.run(() =>
         [...document.querySelectorAll("button, input, canvas")]

@@ -70,6 +70,10 @@ TEST_CASE("a finished run gets what it lacks, and keeps what it has") {
     fs::remove(run / "policy.safetensors");
     REQUIRE(train(fmt::format("--resume {}{}", run.string(), quiet)).status == 0);
     CHECK(slurp(run / "policy.safetensors") == policy);
+    auto const value = slurp(run / "value.safetensors"); // a run of an older gmac-train has none
+    fs::remove(run / "value.safetensors");
+    REQUIRE(train(fmt::format("--resume {}{}", run.string(), quiet)).status == 0);
+    CHECK(slurp(run / "value.safetensors") == value);
     auto const resumed = train("--resume " + run.string());
     INFO(resumed.text);
     CHECK(resumed.status == 0);
@@ -184,7 +188,7 @@ TEST_CASE("--overwrite removes nothing if the new run is refused") {
     auto const run = folder.path / "run";
     REQUIRE(train(fmt::format("{} --keep-checkpoints 2 --out {}{}", cart_pole, run.string(), quiet)).status == 0);
     auto const before = files_in(run);
-    REQUIRE(before.size() == 9);
+    REQUIRE(before.size() == 10);
     for (std::string const absurd :
          {"--threads 5000", "--steps 1000000000000", "--trunk-gain 1e300", "--hidden 1000000000,1000000000"}) {
         CAPTURE(absurd);

@@ -4,16 +4,20 @@
 #include "runs.hpp"
 
 #include <gmac/deploy/policy_file.hpp>
+#include <gmac/deploy/value_file.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -108,8 +112,8 @@ TEST_CASE("a run leaves its files, and is replaced only on demand") {
     INFO(first.text);
     REQUIRE(first.status == 0);
     CHECK(first.says("evaluation over 20 episodes"));
-    for (char const* const name :
-         {"config.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors", "policy.safetensors", "summary.json"})
+    for (char const* const name : {"config.json", "metrics.csv", "episodes.csv", "checkpoint.safetensors",
+                                   "policy.safetensors", "value.safetensors", "summary.json"})
         CHECK(fs::exists(folder.path / "run" / name));
     // The policy is the actor's part of the checkpoint.
     auto policy = gmac::load_policy(folder.path / "run" / "policy.safetensors");
@@ -122,6 +126,28 @@ TEST_CASE("a run leaves its files, and is replaced only on demand") {
     for (auto const& tensor : own.tensors()) {
         std::string const name =
             "parameters." + std::string(tensor.name.starts_with("trunk") ? "actor_" : "") + tensor.name;
+        auto const stored = std::ranges::find(whole.tensors(), name, &gmac::snapshot::tensor::name);
+        REQUIRE(stored != whole.tensors().end());
+        CHECK(stored->data == tensor.data);
+    }
+    // The value is the critic's.
+    auto value = std::get<0>(gmac::load_value(folder.path / "run" / "value.safetensors"));
+    CHECK(std::get<gmac::mixture_outputs>(value.description().head).components == 5);
+    std::uint64_t count = 0;
+    double squares = 0.0; // of the discounted returns by which rewards were divided
+    gmac::load_checkpoint(
+        folder.path / "run" / "checkpoint.safetensors",
+        [&](gmac::archive& state) {
+            state("environments.returns.count", count);
+            state("environments.returns.squares", std::span(&squares, 1));
+        },
+        gmac::unasked::ignore);
+    CHECK(value.description().reward_scale == Approx(std::sqrt(squares / static_cast<double>(count))));
+    auto const critic = gmac::snapshot::of([&](gmac::archive& state) { value.persist(state); });
+    CHECK(critic.tensors().size() == 6);
+    for (auto const& tensor : critic.tensors()) {
+        std::string const name =
+            "parameters." + std::string(tensor.name.starts_with("trunk") ? "critic_" : "") + tensor.name;
         auto const stored = std::ranges::find(whole.tensors(), name, &gmac::snapshot::tensor::name);
         REQUIRE(stored != whole.tensors().end());
         CHECK(stored->data == tensor.data);

@@ -4,15 +4,20 @@
 // frames, [frames, 84, 84].
 //
 //     gmac-train --env classic/cart_pole --out runs/pole
-//     echo "0 0 0.05 0" | gmac-act runs/pole/policy.safetensors
+//     echo "0 0 0.05 0" | gmac-act runs/pole
+//     echo "0 0 0.05 0" | gmac-act runs/pole --distribution
 #include "support/parse_options.hpp"
 
 #include <gmac/deploy/policy_file.hpp>
+#include <gmac/deploy/value_file.hpp>
+#include <gmac/distributions/gaussian_mixture.hpp>
+#include <gmac/distributions/modes.hpp>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -20,6 +25,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -72,30 +78,70 @@ void read(std::string_view text, std::size_t line, std::vector<Number>& observat
                   observation.size());
 }
 
-template <class Policy>
-void act(Policy const& policy, std::optional<double> risk) {
-    auto const& range = policy.description().range;
+/// Calls answer(observation, line) for each line; what it prints is written at once, since who sees it only now and then could
+/// not act by it. The parameter `risk` is added as a network of a range wants it.
+template <class Network, class Answer>
+void answer_lines(Network const& network, std::optional<double> risk, Answer&& answer) {
+    auto const& range = network.description().range;
     gmac::require(range.has_value() || !risk, "--risk is {}, but the policy has learned to act by one statistic only",
                   risk.value_or(0.0));
     gmac::require(!range.has_value() || risk,
                   "the policy has learned to act by {} of any parameter from {} to {}: choose one by --risk",
                   range ? gmac::name_of(range->kind) : "", range ? range->low : 0.0, range ? range->high : 0.0);
-    auto memory = policy.make_memory(); // for one thread
-    std::vector<typename Policy::observation_type> observation(policy.observation_size() - (risk ? 1 : 0));
-    std::vector<float> action(policy.action_size());
+    using number = typename Network::observation_type;
+    std::vector<number> observation(network.observation_size() - (risk ? 1 : 0)), seen;
     std::string text;
     for (std::size_t line = 1; std::getline(std::cin, text); ++line) {
         read(text, line, observation);
+        seen = observation;
         if (risk)
-            policy.act(observation, *risk, action, memory);
-        else
-            policy.act(observation, action, memory);
-        fmt::print("{}\n", fmt::join(action, " "));
-        if (std::fflush(stdout) != 0) // who sees only now and then what is done could not act by it
+            seen.push_back(static_cast<number>(range->number_of(*risk)));
+        answer(seen, line);
+        if (std::fflush(stdout) != 0)
             throw std::system_error(errno, std::generic_category());
     }
     gmac::require(std::ferror(stdin) == 0, "the standard input cannot be read: {}",
                   gmac::detail::system_message(errno));
+}
+
+template <class Policy>
+void act(Policy const& policy, std::optional<double> risk) {
+    auto memory = policy.make_memory(); // for one thread
+    std::vector<float> action(policy.action_size());
+    answer_lines(policy, risk, [&](auto const& observation, std::size_t) {
+        policy.act(observation, action, memory);
+        fmt::print("{}\n", fmt::join(action, " "));
+    });
+}
+
+/// Mean, deviation, five quantiles, and the modes of a mixture.
+template <class Value>
+void tell_distribution(Value const& value, std::optional<double> risk) {
+    auto memory = value.make_memory();
+    answer_lines(value, risk, [&](auto const& observation, std::size_t line) {
+        auto const parts = value.predict(observation, memory);
+        gmac::require(std::ranges::all_of(parts,
+                                          [](auto const& part) {
+                                              return std::isfinite(part.weight) && std::isfinite(part.mean) &&
+                                                     std::isfinite(part.deviation);
+                                          }),
+                      "line {}: the network's outputs are not finite", line);
+        gmac::gaussian_mixture<double> const returns(std::vector(parts.begin(), parts.end()));
+        std::vector<double> numbers{returns.mean(), std::sqrt(returns.variance())};
+        for (double const fraction : {0.05, 0.25, 0.5, 0.75, 0.95})
+            numbers.push_back(returns.quantile(fraction));
+        if (std::holds_alternative<gmac::mixture_outputs>(value.description().head))
+            for (auto const& mode : gmac::modes(returns)) {
+                numbers.push_back(mode.location);
+                numbers.push_back(mode.mass);
+            }
+        fmt::print("{:.7g}\n", fmt::join(numbers, " "));
+    });
+}
+
+/// A file, or the one in the folder of a run.
+[[nodiscard]] std::filesystem::path file_of(std::filesystem::path const& run, char const* name) {
+    return std::filesystem::is_directory(run) ? run / name : run;
 }
 
 } // namespace
@@ -106,13 +152,24 @@ int main(int argc, char** argv) {
             "gmac-act acts by a policy that gmac-train has learned: it reads observations from the standard input, a line\n"
             "each with its numbers between blanks, and writes an action for each on a line of its own, at once.",
             "gmac-act");
-        std::string file;
+        std::filesystem::path run;
         std::optional<double> risk;
-        app.add_option("policy", file, "the policy.safetensors of a run")->required();
+        bool distribution = false;
+        app.add_option("policy", run, "the folder of a run, or its policy.safetensors")->required();
         gmac::examples::add_option(app, "--risk", risk,
                                    "parameter of the statistic to act by, of a policy that has learned a range "
                                    "(gmac-train --statistic cvar:0.05..1)");
+        gmac::examples::add_flag(
+            app, "--distribution", distribution,
+            "instead of the action tell the distribution of the discounted return that the run's value.safetensors "
+            "predicts: mean, deviation, quantiles at 0.05, 0.25, 0.5, 0.75 and 0.95, then place and mass of each mode of a "
+            "mixture");
         gmac::examples::parse_options(app, argc, argv);
-        std::visit([&](auto const& policy) { act(policy, risk); }, gmac::load_any_policy(file));
+        if (distribution)
+            std::visit([&](auto const& value) { tell_distribution(value, risk); },
+                       gmac::load_value(file_of(run, "value.safetensors")));
+        else
+            std::visit([&](auto const& policy) { act(policy, risk); },
+                       gmac::load_any_policy(file_of(run, "policy.safetensors")));
     });
 }

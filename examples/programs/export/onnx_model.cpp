@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -151,48 +152,75 @@ private:
 
 class policy_writer {
 public:
-    policy_writer(policy_layers const& policy, bool distribution) : policy_(policy), distribution_(distribution) {}
+    policy_writer(policy_layers const& policy, bool distribution, value_layers const* value)
+        : policy_(policy), distribution_(distribution), critic_(value) {}
 
     [[nodiscard]] std::string write() && {
         graph_.name("policy");
-        if (!policy_.sees_images())
-            graph_.border(field::graph::input, value_, element::floats, {whole(policy_.observation_size)},
-                          "what the policy sees, not normalised");
-        for (layer const& one : policy_.layers) {
-            std::visit([&](auto const& of_kind) { add(of_kind); }, one);
-            ++number_;
-        }
+        observe();
+        std::size_t common = 0; // layers of actor and critic
+        if (critic_)
+            while (common + 1 < policy_.layers.size() && common < critic_->layers.size() &&
+                   policy_.layers[common] == critic_->layers[common])
+                ++common;
+        add_layers(policy_.layers, 0, common);
+        std::pair const shared(value_, channels_first_);
+        add_layers(policy_.layers, common, policy_.layers.size());
         if (auto const* const bounds = std::get_if<box>(&policy_.action_space))
             act_really(*bounds);
         else
             act_discretely();
+        if (critic_) {
+            std::tie(value_, channels_first_) = shared;
+            part_ = "value_layer";
+            add_layers(critic_->layers, common, critic_->layers.size());
+            expect();
+        }
         return model();
     }
 
 private:
-    [[nodiscard]] std::string named(char const* what) const { return fmt::format("layer_{}_{}", number_, what); }
+    [[nodiscard]] std::string named(char const* what) const { return fmt::format("{}_{}_{}", part_, number_, what); }
+
+    void observe() {
+        auto const* const image = std::get_if<pixels>(&policy_.layers.front());
+        if (critic_)
+            require(critic_->observation_size == policy_.observation_size &&
+                        (!image || critic_->layers.front() == policy_.layers.front()),
+                    "policy and value are of different runs: they see different observations");
+        if (!image) {
+            graph_.border(field::graph::input, value_, element::floats, {whole(policy_.observation_size)},
+                          "what the policy sees, not normalised");
+            return;
+        }
+        auto const& [height, width, channels] = image->shape;
+        graph_.border(field::graph::input, value_, element::bytes,
+                      image->channels_first ? sizes{whole(channels), whole(height), whole(width)}
+                                            : sizes{whole(height), whole(width), whole(channels)},
+                      image->channels_first ? "channels, height, width" : "height, width, channels");
+    }
+
+    void add_layers(std::vector<layer> const& layers, std::size_t first, std::size_t last) {
+        for (number_ = first; number_ < last; ++number_)
+            std::visit([&](auto const& of_kind) { add(of_kind); }, layers[number_]);
+    }
 
     void add(normalisation const& one) {
         sizes const shape{whole(one.mean.size())};
-        value_ = graph_.node("Sub", {value_, graph_.constant("observation_mean", shape, one.mean)}, named("centred"));
-        value_ = graph_.node("Sub", {value_, graph_.constant("observation_mean_rest", shape, one.rest)}, named("rest"));
-        value_ = graph_.node("Mul", {value_, graph_.constant("observation_scale", shape, one.scale)}, named("scaled"));
+        value_ = graph_.node("Sub", {value_, graph_.constant(named("mean"), shape, one.mean)}, named("centred"));
+        value_ = graph_.node("Sub", {value_, graph_.constant(named("mean_rest"), shape, one.rest)}, named("rest"));
+        value_ = graph_.node("Mul", {value_, graph_.constant(named("scale"), shape, one.scale)}, named("scaled"));
         if (std::isfinite(one.clip))
             value_ = graph_.node("Clip",
-                                 {value_, graph_.constant("observation_least", -one.clip),
-                                  graph_.constant("observation_most", one.clip)},
+                                 {value_, graph_.constant(named("least"), -one.clip),
+                                  graph_.constant(named("most"), one.clip)},
                                  named("clipped"));
     }
 
     void add(pixels const& one) {
-        auto const& [height, width, channels] = one.shape;
         bool const first = one.channels_first;
-        sizes const shape = first ? sizes{whole(channels), whole(height), whole(width)}
-                                  : sizes{whole(height), whole(width), whole(channels)};
-        graph_.border(field::graph::input, value_, element::bytes, shape,
-                      first ? "channels, height, width" : "height, width, channels");
         value_ = graph_.node("Cast", {value_}, named("floats"), {{"to", static_cast<std::int64_t>(element::floats)}});
-        value_ = graph_.node("Mul", {value_, graph_.constant("observation_scale", one.scale)}, named("scaled"));
+        value_ = graph_.node("Mul", {value_, graph_.constant(named("scale"), one.scale)}, named("scaled"));
         if (!first)
             value_ = graph_.node("Transpose", {value_}, named("channels_first"), {}, {{"perm", {0, 3, 1, 2}}});
         channels_first_ = true;
@@ -283,6 +311,114 @@ private:
         graph_.border(field::graph::output, "deviation", element::floats, shape, "standard deviations of the actions");
     }
 
+    std::string scaled(std::string const& what, std::string const& output) {
+        auto const unit = static_cast<float>(critic_->description.reward_scale);
+        return graph_.node("Mul", {what, graph_.constant("reward_scale", unit)}, output);
+    }
+    /// A distribution's output for each part.
+    void tell(std::string_view name, std::size_t parts, std::string_view description) {
+        graph_.border(field::graph::output, name, element::floats, {whole(parts)}, description);
+    }
+    /// The mean of places [batch, parts] or [parts] by their weights.
+    void expect_mean(std::string const& weights, std::string const& places) {
+        graph_.node("ReduceSum", {graph_.node("Mul", {weights, places}, "value_shares"), axis(1)}, "value",
+                    {{"keepdims", 0}});
+    }
+
+    /// The value distribution, in the environment's rewards.
+    void expect() {
+        graph_.border(field::graph::output, "value", element::floats, {}, "mean of the discounted return from here on");
+        std::visit([&](auto const& head) { expect(head); }, critic_->description.head);
+    }
+    void expect(heads::scalar const&) { graph_.node("Squeeze", {scaled(value_, "values"), axis(1)}, "value"); }
+    void expect(mixture_outputs const& head) {
+        sizes const parts(3, whole(head.components));
+        graph_.node("Split",
+                    {value_, graph_.constant("value_parts", element::whole, {3}, std::span<std::int64_t const>(parts))},
+                    {"raw_weights", "raw_means", "raw_deviations"}, {{"axis", 1}});
+        graph_.node("Softmax", {"raw_weights"}, "value_weights", {{"axis", 1}});
+        scaled("raw_means", "value_means");
+        auto const spread = graph_.node("Add",
+                                        {graph_.node("Softplus", {"raw_deviations"}, "value_softplus"),
+                                         graph_.constant("value_floor", static_cast<float>(head.floor))},
+                                        "value_spread");
+        graph_.node("Mul",
+                    {graph_.node("Sqrt", {spread}, "value_root"),
+                     graph_.constant("deviation_scale",
+                                     static_cast<float>(critic_->description.reward_scale * std::sqrt(head.scale)))},
+                    "value_deviations");
+        tell("value_weights", head.components, "of the components of a mixture of normal distributions of the return");
+        tell("value_means", head.components, "of the components");
+        tell("value_deviations", head.components, "standard deviations of the components");
+        expect_mean("value_weights", "value_means");
+    }
+    void expect(atom_outputs const& head) {
+        graph_.node("Softmax", {value_}, "value_probabilities", {{"axis", 1}});
+        tell("value_probabilities", head.atoms.size(), "of the atoms that the metadata name");
+        std::vector<float> atoms;
+        for (double const atom : scaled_atoms(head))
+            atoms.push_back(static_cast<float>(atom));
+        expect_mean("value_probabilities", graph_.constant("atoms", {whole(atoms.size())}, atoms));
+    }
+    void expect(point_outputs const& head) { expect_quantiles(value_, head.points); }
+    void expect(heads::implicit_quantile const& head) {
+        std::int64_t const features = whole(critic_->hidden.of.rows()), count = whole(head.samples_per_state);
+        auto const feature_rows = graph_.node("Unsqueeze", {value_, axis(1)}, "value_features");
+        auto const product =
+            graph_.node("Mul",
+                        {feature_rows, graph_.constant("embedded_fractions", {count, features}, critic_->embedded)},
+                        "value_product");
+        auto const layer = [&](std::string const& input, dense const& one, std::string const& name) {
+            auto const linear =
+                graph_.node("MatMul",
+                            {input, graph_.constant(name + "_weight", {whole(one.of.rows()), whole(one.of.outputs)},
+                                                    one.of.weight)},
+                            name + "_product");
+            return graph_.node("Add", {linear, graph_.constant(name + "_bias", {whole(one.of.outputs)}, one.of.bias)},
+                               name + "_sum");
+        };
+        auto const hidden = graph_.node("Relu", {layer(product, critic_->hidden, "value_hidden")}, "value_activated");
+        auto const quantiles =
+            graph_.node("Squeeze", {layer(hidden, critic_->quantile, "value_last"), axis(2)}, "raw_quantiles");
+        expect_quantiles(quantiles, head.samples_per_state);
+    }
+    void expect_quantiles(std::string const& raw, std::size_t count) {
+        scaled(raw, "value_quantiles");
+        tell("value_quantiles", count, "of the return, at the fractions that the metadata name");
+        graph_.node("ReduceMean", {"value_quantiles"}, "value", {{"keepdims", 0}}, {{"axes", {1}}});
+    }
+    [[nodiscard]] std::string axis(std::int64_t number) {
+        return graph_.constant(fmt::format("axis_{}", number), element::whole, {1},
+                               std::span<std::int64_t const>(&number, 1));
+    }
+    [[nodiscard]] std::vector<double> scaled_atoms(atom_outputs const& head) const {
+        auto atoms = head.atoms;
+        for (double& atom : atoms)
+            atom *= critic_->description.reward_scale;
+        return atoms;
+    }
+
+    /// What the outputs of the value distribution mean.
+    [[nodiscard]] nlohmann::ordered_json expectation() const {
+        nlohmann::ordered_json json;
+        auto const& head = critic_->description.head;
+        std::size_t quantiles = 0;
+        if (std::holds_alternative<mixture_outputs>(head))
+            json["kind"] = "gaussian_mixture";
+        else if (auto const* const grid = std::get_if<atom_outputs>(&head))
+            json = {{"kind", "categorical"}, {"atoms", scaled_atoms(*grid)}};
+        else if (auto const* const points = std::get_if<point_outputs>(&head))
+            quantiles = points->points;
+        else if (auto const* const implicit = std::get_if<heads::implicit_quantile>(&head))
+            quantiles = implicit->samples_per_state;
+        else
+            json["kind"] = "scalar";
+        if (quantiles > 0)
+            json = {{"kind", "quantiles"}, {"fractions", midpoints(quantiles)}};
+        json["discount"] = critic_->description.discount;
+        return json;
+    }
+
     [[nodiscard]] nlohmann::ordered_json space() const {
         auto const* const bounds = std::get_if<box>(&policy_.action_space);
         if (bounds == nullptr)
@@ -310,6 +446,8 @@ private:
         }
         auto notes = policy_.notes;
         notes["action_space"] = space().dump();
+        if (critic_)
+            notes["value_distribution"] = expectation().dump();
         notes["gmac_version"] = version;
         for (auto const& [key, note] : notes) {
             protozero::pbf_writer entry(model, field::model::metadata);
@@ -321,16 +459,18 @@ private:
 
     policy_layers const& policy_;
     bool distribution_;
+    value_layers const* critic_; ///< or null
     graph_writer graph_;
     std::string value_ = "observation"; ///< the output of the layers so far
+    char const* part_ = "layer";        ///< how the names of layers begin
     std::size_t number_ = 0;            ///< of the layer
     bool channels_first_ = false;       ///< of that output; ONNX convolves no other
 };
 
 } // namespace
 
-std::string write_onnx(policy_layers const& policy, bool distribution) {
-    return policy_writer(policy, distribution).write();
+std::string write_onnx(policy_layers const& policy, bool distribution, value_layers const* value) {
+    return policy_writer(policy, distribution, value).write();
 }
 
 } // namespace gmac::examples::exporting

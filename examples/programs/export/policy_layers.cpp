@@ -3,10 +3,12 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/random.hpp>
+#include <gmac/nn/cosine_embedding.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace gmac::examples::exporting {
@@ -27,6 +29,7 @@ public:
         auto weight = take(rows * outputs);
         return {outputs, std::move(weight), take(outputs)};
     }
+    [[nodiscard]] std::size_t left() const noexcept { return rest_.size(); }
 
 private:
     std::span<float const> rest_;
@@ -88,6 +91,37 @@ template <class Policy>
     return result;
 }
 
+/// φ of the fractions at the midpoints, [fractions, features], and the layers behind.
+void add_quantiles(heads::implicit_quantile const& head, std::size_t features, taker& parameters, value_layers& to) {
+    std::size_t const count = head.samples_per_state;
+    std::vector<float> fractions, cosines(count * head.embedding);
+    for (double const fraction : midpoints(count))
+        fractions.push_back(static_cast<float>(fraction));
+    nn::cosine_embedding(vector_view<float const>(fractions.data(), count),
+                         matrix_view<float>(cosines.data(), count, head.embedding));
+    nn::linear<backends::simd<float>> const embedding(head.embedding, features, {.function = nn::activation::relu});
+    to.embedded.resize(count * features);
+    embedding.apply(parameters.take(embedding.parameter_count()), {cosines.data(), count, head.embedding},
+                    {to.embedded.data(), count, features});
+    to.hidden = {parameters.take(features, head.hidden), nn::activation::relu};
+    to.quantile = {parameters.take(head.hidden, 1)};
+}
+
+template <class Value>
+[[nodiscard]] value_layers read_value(Value value) {
+    value_layers result{.observation_size = value.observation_size(), .layers = {}, .description = value.description()};
+    if (value.description().observation_clip)
+        result.layers.emplace_back(normalisation_of(value));
+    taker parameters(value.parameters());
+    add_trunk(value.trunk(), parameters, result.layers);
+    std::size_t const features = value.trunk().outputs();
+    if (auto const* const quantiles = std::get_if<heads::implicit_quantile>(&result.description.head))
+        add_quantiles(*quantiles, features, parameters, result);
+    else
+        result.layers.emplace_back(dense{parameters.take(features, parameters.left() / (features + 1))});
+    return result;
+}
+
 /// Calls visit(numbers) for each layer that has some, in the order of the policy's parameters.
 template <class Layers, class Visit>
 void for_each_numbers(Layers& layers, Visit&& visit) {
@@ -130,15 +164,7 @@ void draw(Policy& policy, random_stream& random, std::span<std::uint8_t> observa
 }
 
 template <class Policy>
-[[nodiscard]] difference compare_with(policy_layers const& rounded, Policy exact) {
-    Policy coarse = exact;
-    std::size_t place = 0;
-    for_each_numbers(rounded.layers, [&](numbers const& of) {
-        for (std::size_t i = 0; i < of.weight.size(); ++i)
-            coarse.parameters()[place++] = of.weight[i] * (of.steps.empty() ? 1.0f : of.steps[i % of.outputs]);
-        for (float const bias : of.bias)
-            coarse.parameters()[place++] = bias;
-    });
+[[nodiscard]] difference compare_with(Policy const& coarse, Policy exact) {
     difference result{.observations = exact.observation_size() < 1000 ? 10'000u : 1'000u};
     bool const real = std::holds_alternative<box>(exact.action_space());
     std::vector<typename Policy::observation_type> observation(exact.observation_size());
@@ -164,12 +190,41 @@ policy_layers layers_of(any_policy<> const& policy) {
     return std::visit([](auto const& one) { return read(one); }, policy);
 }
 
+value_layers layers_of(any_value<> const& value) {
+    return std::visit([](auto const& one) { return read_value(one); }, value);
+}
+
+std::vector<double> midpoints(std::size_t count) {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < count; ++i)
+        all.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(count));
+    return all;
+}
+
 void round_weights(policy_layers& policy) {
     for_each_numbers(policy.layers, round);
 }
 
-difference compare(policy_layers const& rounded, any_policy<> const& policy) {
-    return std::visit([&](auto const& one) { return compare_with(rounded, one); }, policy);
+difference compare(any_policy<> const& rounded, any_policy<> const& policy) {
+    return std::
+        visit([&](auto const&
+                      exact) { return compare_with(std::get<std::remove_cvref_t<decltype(exact)>>(rounded), exact); },
+              policy);
+}
+
+any_policy<> with_weights(policy_layers const& layers, any_policy<> const& policy) {
+    return std::visit(
+        [&](auto changed) -> any_policy<> {
+            std::size_t place = 0;
+            for_each_numbers(layers.layers, [&](numbers const& of) {
+                for (std::size_t i = 0; i < of.weight.size(); ++i)
+                    changed.parameters()[place++] = of.weight[i] * (of.steps.empty() ? 1.0f : of.steps[i % of.outputs]);
+                for (float const bias : of.bias)
+                    changed.parameters()[place++] = bias;
+            });
+            return changed;
+        },
+        policy);
 }
 
 } // namespace gmac::examples::exporting

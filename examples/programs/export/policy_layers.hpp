@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/deploy/policy_file.hpp>
+#include <gmac/deploy/value_file.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/nn/convolution.hpp>
 #include <gmac/nn/module.hpp>
@@ -21,6 +22,8 @@ namespace gmac::examples::exporting {
 struct normalisation {
     std::vector<float> mean, rest, scale;
     float clip = 0.0f; ///< may be infinite
+
+    bool operator==(normalisation const&) const = default;
 };
 
 /// An image of bytes, each multiplied by `scale`; whatever its layout, the next layer's weights want the channels last.
@@ -28,6 +31,8 @@ struct pixels {
     nn::image_shape shape;
     bool channels_first = false;
     float scale = 1.0f;
+
+    bool operator==(pixels const&) const = default;
 };
 
 /// The numbers of a layer: weight [rows, outputs], row-major, and bias [outputs]. If there are `steps` [outputs], the weights
@@ -37,12 +42,15 @@ struct numbers {
     std::vector<float> weight, bias, steps{};
 
     [[nodiscard]] std::size_t rows() const noexcept { return weight.size() / outputs; }
+    bool operator==(numbers const&) const = default;
 };
 
 /// f(x W + b)
 struct dense {
     numbers of;
     nn::activation function = nn::activation::none;
+
+    bool operator==(dense const&) const = default;
 };
 
 /// f(x * W + b), rows of W are [kernel, kernel, channels].
@@ -50,6 +58,8 @@ struct convolution {
     nn::convolution_shape shape;
     numbers of;
     nn::activation function = nn::activation::none;
+
+    bool operator==(convolution const&) const = default;
 };
 
 using layer = std::variant<normalisation, pixels, convolution, dense>;
@@ -67,8 +77,22 @@ struct policy_layers {
     [[nodiscard]] bool sees_images() const noexcept { return std::holds_alternative<pixels>(layers.front()); }
 };
 
+/// The network that predicts the value distribution.
+struct value_layers {
+    std::size_t observation_size = 0;
+    std::vector<layer> layers; ///< the last one's outputs are the head's, or the features of implicit quantiles
+    value_description description;
+    /// Of implicit quantiles: what multiplies the features for each fraction, [fractions, features], and the layers behind.
+    std::vector<float> embedded{};
+    dense hidden{}, quantile{};
+};
+
 /// Throws gmac::error for what no float can hold.
 [[nodiscard]] policy_layers layers_of(any_policy<> const& policy);
+[[nodiscard]] value_layers layers_of(any_value<> const& value);
+
+/// The fractions of so many quantiles.
+[[nodiscard]] std::vector<double> midpoints(std::size_t count);
 
 /// Rounds all weights to whole steps, 127 of which are the largest of their column.
 void round_weights(policy_layers& policy);
@@ -79,6 +103,9 @@ struct difference {
     double largest = 0.0; ///< of an element of an action; real actions
     double other = 0.0;   ///< the share of the observations with another action; discrete actions
 };
-[[nodiscard]] difference compare(policy_layers const& rounded, any_policy<> const& policy);
+[[nodiscard]] difference compare(any_policy<> const& rounded, any_policy<> const& policy);
+
+/// The policy with the weights of these layers, which were made of it.
+[[nodiscard]] any_policy<> with_weights(policy_layers const& layers, any_policy<> const& policy);
 
 } // namespace gmac::examples::exporting

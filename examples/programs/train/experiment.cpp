@@ -8,6 +8,7 @@
 #include "trunk_text.hpp"
 
 #include <gmac/deploy/policy_file.hpp>
+#include <gmac/deploy/value_file.hpp>
 #include <gmac/environment/normalized.hpp>
 
 #include <new>
@@ -36,6 +37,9 @@ public:
     }
     void save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const override {
         gmac::save_policy(file, agent_->policy(&worlds_.normalized()), notes);
+    }
+    void save_value(std::filesystem::path const& file) const override {
+        gmac::save_value(file, agent_->value(&worlds_.normalized()));
     }
 
     [[nodiscard]] std::vector<finished_episode> evaluate(evaluation which, std::size_t episodes,

@@ -40,6 +40,8 @@ public:
     [[nodiscard]] virtual std::vector<std::pair<std::string, observer_report>> critics() const = 0;
     /// Writes what a program needs that acts and does not train, and notes for who reads the file.
     virtual void save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes = {}) const = 0;
+    /// Writes what a program needs that asks what the agent expects.
+    virtual void save_value(std::filesystem::path const& file) const = 0;
     /// As many episodes with the most likely actions, in rewards as the environment gives them. `stop` is asked before
     /// each step; if it says so, evaluation_stopped is thrown. The training does not notice.
     [[nodiscard]] virtual std::vector<finished_episode> evaluate(evaluation which, std::size_t episodes,

@@ -7,6 +7,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/deploy/policy_file.hpp>
+#include <gmac/deploy/value_file.hpp>
 #include <gmac/environment/observation_stack.hpp>
 
 #include <algorithm>
@@ -116,6 +117,10 @@ image_experiment::image_experiment(settings const& settings, executor& tasks, im
 
 void image_experiment::save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const {
     gmac::save_policy(file, agent_->policy(nullptr), notes);
+}
+
+void image_experiment::save_value(std::filesystem::path const& file) const {
+    gmac::save_value(file, agent_->value(nullptr));
 }
 
 std::vector<finished_episode> image_experiment::evaluate(evaluation which, std::size_t episodes,

@@ -41,6 +41,7 @@ public:
         return agent_->critic_reports();
     }
     void save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const override;
+    void save_value(std::filesystem::path const& file) const override;
     /// Whole games, with the rewards as they are.
     [[nodiscard]] std::vector<finished_episode> evaluate(evaluation which, std::size_t episodes,
                                                          std::function<bool()> stop) override;
@@ -71,7 +72,8 @@ private:
 [[nodiscard]] std::unique_ptr<image_experiment> make_atari_experiment(settings const& settings, executor& tasks);
 /// A game that is scored is cut after so many steps: some are played without end by a policy that never does another thing.
 inline constexpr std::size_t minatar_score_steps = 10'000;
-/// A game of MinAtar.
+/// A game of MinAtar, and the environments of it.
+[[nodiscard]] image_games minatar_games(settings const& settings, executor& tasks);
 [[nodiscard]] std::unique_ptr<image_experiment> make_minatar_experiment(settings const& settings, executor& tasks);
 
 } // namespace gmac::examples::train

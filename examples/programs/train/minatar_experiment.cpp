@@ -11,12 +11,12 @@
 
 namespace gmac::examples::train {
 
-std::unique_ptr<image_experiment> make_minatar_experiment(settings const& settings, executor& tasks) {
+image_games minatar_games(settings const& settings, executor& tasks) {
     minatar::settings how;
     how.sticky = settings.sticky.value_or(how.sticky);
     how.full_actions = settings.full_action_set.value_or(how.full_actions);
     how.ramping = settings.ramping;
-    image_games const games = minatar::visit_game(minatar_game(settings.environment), [&]<class Rules>() {
+    return minatar::visit_game(minatar_game(settings.environment), [&]<class Rules>() {
         return image_games([how, &tasks](image_games_for use, std::size_t count,
                                          std::uint64_t seed) -> std::unique_ptr<image_trainer::batch> {
             using game = minatar::game<Rules>;
@@ -27,7 +27,10 @@ std::unique_ptr<image_experiment> make_minatar_experiment(settings const& settin
             return std::make_unique<vector_environment<time_limit<game>>>(count, seed, cut, &tasks);
         });
     });
-    return std::make_unique<image_experiment>(settings, tasks, games);
+}
+
+std::unique_ptr<image_experiment> make_minatar_experiment(settings const& settings, executor& tasks) {
+    return std::make_unique<image_experiment>(settings, tasks, minatar_games(settings, tasks));
 }
 
 } // namespace gmac::examples::train

@@ -364,8 +364,17 @@ void session::save() {
     episodes_->sync();
     evaluations_.sync();
     save_to(folder_.checkpoint());
-    experiment_->save_policy(folder_.policy());
+    save_networks();
     saved_at_ = seconds();
+}
+
+/// What others use of a run.
+void session::save_networks() {
+    experiment_->save_policy(folder_.policy());
+    experiment_->save_value(folder_.value());
+}
+bool session::has_networks() const {
+    return std::filesystem::exists(folder_.policy()) && std::filesystem::exists(folder_.value());
 }
 
 void session::save_to(std::filesystem::path const& file) {
@@ -389,7 +398,7 @@ std::string session::status(update_report const& update) const {
 
 /// Of a run that is trained.
 bool session::lacks_something() const {
-    return !folder_.finished() || !std::filesystem::exists(folder_.policy()) ||
+    return !folder_.finished() || !has_networks() ||
            (evaluation_episodes() > 0 && !folder_.read_summary().contains("evaluation")) ||
            (asked_.pictures && !folder_.has_pictures());
 }
@@ -402,8 +411,8 @@ int session::finish(stop_signal const& stop) {
         summary["target_return"] = {{"asked", *target}, {"reached", target_reached_}};
     if (before)
         summary = folder_.read_summary();
-    if (!before || !std::filesystem::exists(folder_.policy()))
-        experiment_->save_policy(folder_.policy());
+    if (!before || !has_networks())
+        save_networks();
     if (evaluation_episodes() > 0 && !summary.contains("evaluation")) {
         try {
             summary["evaluation"] = evaluate(stop);

@@ -44,6 +44,8 @@ private:
     [[nodiscard]] std::string done() const;
     void begin_writing();
     void save();
+    void save_networks();
+    [[nodiscard]] bool has_networks() const;
     void save_to(std::filesystem::path const& file);
     [[nodiscard]] bool is_kept(std::uint64_t frames) const;
     void record(update_report const& update);

@@ -8,6 +8,7 @@
 #include <gmac/backends/simd.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/deploy/policy.hpp>
+#include <gmac/deploy/value.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/normalized.hpp>
 #include <gmac/nn/image_trunk.hpp>
@@ -71,6 +72,9 @@ public:
     virtual void persist_parameters(archive& state) = 0;
     /// What acts as the agent and does not train, with the normalisation of `worlds`, if there is one.
     [[nodiscard]] virtual deployed_policy<backends::simd<float>, trunk_for<O>> policy(
+        normalized_environments const* worlds) const = 0;
+    /// What predicts as the agent and does not train, with the normalisations of `worlds`.
+    [[nodiscard]] virtual deployed_value<backends::simd<float>, trunk_for<O>> value(
         normalized_environments const* worlds) const = 0;
     [[nodiscard]] virtual std::uint64_t frames() const = 0;
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;

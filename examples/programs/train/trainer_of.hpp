@@ -8,6 +8,7 @@
 #include <gmac/agent/exploration.hpp>
 #include <gmac/agents.hpp>
 #include <gmac/deploy/policy.hpp>
+#include <gmac/deploy/value.hpp>
 #include <gmac/heads/scalar.hpp>
 #include <gmac/statistics.hpp>
 
@@ -94,6 +95,13 @@ public:
             if (worlds)
                 return deploy(agent_, *worlds);
         return deploy(agent_);
+    }
+    [[nodiscard]] deployed_value<backends::simd<float>, trunk_for<O>> value(
+        normalized_environments const* worlds) const override {
+        if constexpr (std::same_as<O, float>)
+            if (worlds)
+                return deploy_value(agent_, *worlds);
+        return deploy_value(agent_);
     }
     [[nodiscard]] std::uint64_t frames() const override { return agent_.frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_.parameters().size(); }

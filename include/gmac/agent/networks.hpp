@@ -65,6 +65,16 @@ public:
     /// Whether there is a value of intrinsic rewards.
     [[nodiscard]] bool explores() const noexcept { return intrinsic_.has_value(); }
 
+    /// The critic's parts of the flat range; its trunk may be the policy's.
+    template <class T>
+    [[nodiscard]] std::span<T> critic_trunk_part(std::span<T> parameters) const noexcept {
+        return parameters.subspan(shared_ ? 0 : policy_.parameter_count(), trunk().parameter_count());
+    }
+    template <class T>
+    [[nodiscard]] std::span<T> value_part(std::span<T> parameters) const noexcept {
+        return parameters.subspan(first_value(), value_.parameter_count());
+    }
+
     void initialize(std::span<scalar> parameters, Actor const& actor, random_stream& random) const {
         policy_.initialize(parameters, actor, random);
         if (!shared_)
@@ -157,14 +167,6 @@ private:
         return policy_.parameter_count() + (shared_ ? 0 : trunk().parameter_count());
     }
     [[nodiscard]] std::size_t first_intrinsic() const noexcept { return first_value() + value_.parameter_count(); }
-    template <class T>
-    [[nodiscard]] std::span<T> critic_trunk_part(std::span<T> parameters) const noexcept {
-        return parameters.subspan(policy_.parameter_count(), trunk().parameter_count());
-    }
-    template <class T>
-    [[nodiscard]] std::span<T> value_part(std::span<T> parameters) const noexcept {
-        return parameters.subspan(first_value(), value_.parameter_count());
-    }
     template <class T>
     [[nodiscard]] std::span<T> intrinsic_part(std::span<T> parameters) const noexcept {
         return parameters.subspan(first_intrinsic(), intrinsic_->parameter_count());

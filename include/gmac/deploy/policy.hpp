@@ -10,8 +10,8 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/deploy/detail/observation_scaling.hpp>
 #include <gmac/environment/environment.hpp>
-#include <gmac/environment/running_statistics.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/nn/mlp.hpp>
 #include <gmac/statistics/statistic_range.hpp>
@@ -68,7 +68,7 @@ public:
 
         memory(deployed_policy const& policy, std::size_t rows)
             : network(policy.network_.make_workspace(rows)),
-              normalised(policy.description_.observation_clip ? rows * policy.observation_size() : 0),
+              normalised(rows * policy.scaling_.means.size()),
               told(policy.description_.range ? rows * policy.observation_size() : 0),
               sampled(rows * policy.action_size()) {}
     };
@@ -81,24 +81,18 @@ public:
                    std::visit([&](auto const& a) { return a.output_size(action_space()); }, description_.actor),
                    std::visit([&](auto const& a) { return a.free_parameter_count(action_space()); },
                               description_.actor)),
-          parameters_(network_.parameter_count()) {
+          parameters_(network_.parameter_count()),
+          scaling_(description_.observation_clip, network_.inputs(), std::same_as<observation_type, float>, "policy") {
         if (description_.range) {
             validate(*description_.range);
             require(std::same_as<observation_type, float> && observation_size() > 1,
                     "policy: with a range of statistics observations are floats, and the last one tells the parameter");
-        }
-        if (!description_.observation_clip)
-            return;
-        require(std::same_as<observation_type, float>,
-                "policy: observations are not floats, so they cannot be normalised");
-        require(*description_.observation_clip > 0.0, "policy: observation_clip is {}, but must be positive",
-                *description_.observation_clip);
-        require(!description_.range || *description_.observation_clip >= 1.0,
+            require(
+                description_.observation_clip.value_or(1.0) >= 1.0,
                 "policy: observation_clip is {}, but must be at least 1 with a range of statistics, whose number is in "
                 "[-1, 1]",
-                *description_.observation_clip);
-        observation_means_.assign(observation_size(), 0.0);
-        observation_scales_.assign(observation_size(), 1.0);
+                description_.observation_clip.value_or(1.0));
+        }
     }
 
     [[nodiscard]] std::size_t observation_size() const noexcept { return network_.inputs(); }
@@ -111,8 +105,8 @@ public:
     [[nodiscard]] std::span<scalar> parameters() noexcept { return parameters_.span(); }
     [[nodiscard]] std::span<scalar const> parameters() const noexcept { return parameters_.span(); }
     /// [observation_size()] each; empty if observations are not normalised.
-    [[nodiscard]] std::span<double> observation_means() noexcept { return observation_means_; }
-    [[nodiscard]] std::span<double> observation_scales() noexcept { return observation_scales_; }
+    [[nodiscard]] std::span<double> observation_means() noexcept { return scaling_.means; }
+    [[nodiscard]] std::span<double> observation_scales() noexcept { return scaling_.scales; }
 
     /// Memory for batches of up to `rows` observations.
     [[nodiscard]] memory make_memory(std::size_t rows = 1) const { return memory(*this, rows); }
@@ -177,10 +171,7 @@ public:
             state("action.low", std::span(bounds->low));
             state("action.high", std::span(bounds->high));
         }
-        if (description_.observation_clip) {
-            state("observation.mean", std::span(observation_means_));
-            state("observation.scale", std::span(observation_scales_));
-        }
+        scaling_.persist(state);
     }
 
 private:
@@ -189,29 +180,38 @@ private:
              matrix_view<std::uint8_t const> masks, Choose&& choose) const {
         m.network.observations.check(observations);
         matrix_view<scalar> const sampled(m.sampled.data(), observations.rows(), action_size());
-        network_.act(parameters(), normalised(observations, m), action_space(), choose, sampled, actions, m.network,
-                     masks);
-    }
-
-    [[nodiscard]] matrix_view<observation_type const> normalised(matrix_view<observation_type const> observations,
-                                                                 memory& m) const {
-        if constexpr (std::same_as<observation_type, float>)
-            if (description_.observation_clip) {
-                matrix_view<float> const result(m.normalised.data(), observations.rows(), observation_size());
-                for (std::size_t i = 0; i < result.rows(); ++i)
-                    for (std::size_t j = 0; j < result.cols(); ++j)
-                        result(i, j) = detail::standardised(observations(i, j), observation_means_[j],
-                                                            observation_scales_[j], *description_.observation_clip);
-                return result;
-            }
-        return observations;
+        network_.act(parameters(), scaling_.of(observations, m.normalised), action_space(), choose, sampled, actions,
+                     m.network, masks);
     }
 
     policy_description description_;
     policy_network<Backend, Trunk> network_;
     buffer<scalar> parameters_;
-    std::vector<double> observation_means_, observation_scales_;
+    detail::observation_scaling scaling_;
 };
+
+namespace detail {
+
+/// Gives a deployed network the means and scales of `worlds`, for each frame of the history; `told` if a last number tells the
+/// statistic.
+template <class Worlds, class Deployed>
+void take_statistics(Worlds const& worlds, bool told, Deployed& network) {
+    auto const& options = worlds.options();
+    if (!options.observations)
+        return;
+    auto const& statistics = worlds.observation_statistics();
+    std::size_t const frames = worlds.history().frames, width = network.observation_size() / frames;
+    require(statistics.size() + (told ? 1 : 0) == width,
+            "deploy: the environments normalise {} numbers of an observation, but the policy sees {}{}",
+            statistics.size(), width, told ? ", the last of which tells the statistic" : "");
+    for (std::size_t first = 0; first < network.observation_size(); first += width)
+        for (std::size_t j = 0; j < statistics.size(); ++j) {
+            network.observation_means()[first + j] = statistics.mean(j);
+            network.observation_scales()[first + j] = statistics.scale(j, options.epsilon);
+        }
+}
+
+} // namespace detail
 
 /// The policy of an agent, an actor_critic, as it is now.
 template <class Agent>
@@ -233,19 +233,8 @@ template <class Agent, class Worlds>
     requires requires(Worlds const& worlds) { worlds.observation_statistics(); }
 [[nodiscard]] auto deploy(Agent const& agent, Worlds const& worlds) {
     auto const& options = worlds.options();
-    if (!options.observations)
-        return deploy(agent);
-    auto policy = deploy(agent, options.observation_clip);
-    auto const& statistics = worlds.observation_statistics();
-    std::size_t const frames = worlds.history().frames, width = policy.observation_size() / frames;
-    require(statistics.size() + (agent.value_range() ? 1 : 0) == width,
-            "deploy: the environments normalise {} numbers of an observation, but the policy sees {}{}",
-            statistics.size(), width, agent.value_range() ? ", the last of which tells the statistic" : "");
-    for (std::size_t first = 0; first < policy.observation_size(); first += width)
-        for (std::size_t j = 0; j < statistics.size(); ++j) {
-            policy.observation_means()[first + j] = statistics.mean(j);
-            policy.observation_scales()[first + j] = statistics.scale(j, options.epsilon);
-        }
+    auto policy = deploy(agent, options.observations ? std::optional(options.observation_clip) : std::nullopt);
+    detail::take_statistics(worlds, agent.value_range().has_value(), policy);
     return policy;
 }
 

@@ -75,6 +75,16 @@ template <class Trunk>
     return {{"kind", "custom"}, {"inputs", trunk.inputs()}, {"outputs", trunk.outputs()}};
 }
 
+/// What a network sees.
+template <class Description>
+void describe_observations(Description const& description, nlohmann::ordered_json& json) {
+    if (auto const clip = description.observation_clip)
+        json["observation_clip"] =
+            std::isinf(*clip) ? nlohmann::ordered_json(infinity_text) : nlohmann::ordered_json(*clip);
+    if (auto const& range = description.range)
+        json["statistic"] = {{"kind", name_of(range->kind)}, {"low", range->low}, {"high", range->high}};
+}
+
 [[nodiscard]] inline nlohmann::ordered_json describe_actor(policy_actor const& actor) {
     auto const* const gaussian = std::get_if<actors::diagonal_gaussian>(&actor);
     if (!gaussian)
@@ -86,18 +96,22 @@ template <class Trunk>
             {"floor", gaussian->floor}};
 }
 
-/// Reads the description of a policy, and says what is missing or of another type.
-class policy_reader {
+/// Reads the description of a policy or a value, and says what is missing or of another type.
+class description_reader {
 public:
-    policy_reader(checkpoint const& file, std::filesystem::path const& path) : where_("policy " + path.string()) {
-        auto const found = file.metadata.find("policy");
-        require(
-            found != file.metadata.end(),
-            "{}: this is a checkpoint, not a policy, which gmac::save_policy writes and gmac-train leaves in its folder "
-            "as policy.safetensors",
-            where_);
-        json_ = parse_json(found->second, where_ + ": the description of the policy");
-        require(json_.is_object(), "{}: the description of the policy is not a JSON object", where_);
+    /// `what` is the one or the other.
+    description_reader(checkpoint const& file, std::filesystem::path const& path, std::string_view what)
+        : what_(what), where_(fmt::format("{} {}", what, path.string())) {
+        auto const found = file.metadata.find(what_);
+        if (found == file.metadata.end()) {
+            std::string_view const other = what == "policy" ? "value" : "policy";
+            fail(
+                "{}: this is a {}, not a {}, which gmac::save_{} writes and gmac-train leaves in its folder as "
+                "{}.safetensors",
+                where_, file.metadata.contains(std::string(other)) ? other : "checkpoint", what, what, what);
+        }
+        json_ = parse_json(found->second, fmt::format("{}: the description of the {}", where_, what_));
+        require(json_.is_object(), "{}: the description of the {} is not a JSON object", where_, what_);
     }
 
     [[nodiscard]] std::string const& where() const noexcept { return where_; }
@@ -161,20 +175,10 @@ public:
         }
     }
 
-    /// For a trunk that gives so many features.
-    [[nodiscard]] policy_description description(std::size_t features, std::size_t bytes) const {
-        policy_description result{actor(), action_space(features, bytes), {}};
-        if (json_.contains("observation_clip"))
-            result.observation_clip = number("/observation_clip");
-        if (json_.contains("statistic"))
-            result.range = range();
-        return result;
-    }
-
-private:
+protected:
     [[nodiscard]] nlohmann::json const& at(std::string const& place) const {
         nlohmann::json::json_pointer const pointer(place);
-        require(json_.contains(pointer), "{}: the description of the policy has no {}", where_, place);
+        require(json_.contains(pointer), "{}: the description of the {} has no {}", where_, what_, place);
         return json_[pointer];
     }
     [[nodiscard]] std::string text(char const* place) const {
@@ -202,13 +206,46 @@ private:
     void require_held(double size, std::size_t bytes) const {
         require(size <= static_cast<double>(bytes), "{}: the trunk has more numbers than the file", where_);
     }
-    [[nodiscard]] double number(char const* place) const {
+    [[nodiscard]] double number(std::string const& place) const {
         if (at(place) == infinity_text)
             return std::numeric_limits<double>::infinity();
         require(at(place).is_number(), "{}: {} is not a number", where_, place);
         return at(place).get<double>();
     }
+    [[nodiscard]] std::optional<statistic_range> range() const {
+        if (!json_.contains("statistic"))
+            return {};
+        std::string const name = text("/statistic/kind");
+        auto const kind = statistic_kind_of(name);
+        require(kind.has_value(), "{}: /statistic/kind is {}, which is no statistic", where_,
+                safetensors::in_quotes(name));
+        statistic_range const found{*kind, number("/statistic/low"), number("/statistic/high")};
+        try {
+            validate(found);
+        } catch (error const& problem) {
+            fail("{}: {}", where_, problem.what());
+        }
+        return found;
+    }
+    [[nodiscard]] std::optional<double> observation_clip() const {
+        return json_.contains("observation_clip") ? std::optional(number("/observation_clip")) : std::nullopt;
+    }
 
+    std::string what_, where_;
+    nlohmann::json json_;
+};
+
+class policy_reader : public description_reader {
+public:
+    policy_reader(checkpoint const& file, std::filesystem::path const& path)
+        : description_reader(file, path, "policy") {}
+
+    /// For a trunk that gives so many features.
+    [[nodiscard]] policy_description description(std::size_t features, std::size_t bytes) const {
+        return {actor(), action_space(features, bytes), observation_clip(), range()};
+    }
+
+private:
     [[nodiscard]] policy_actor actor() const {
         std::string const kind = text("/actor/kind");
         if (kind == "categorical")
@@ -226,19 +263,6 @@ private:
                                          .initial_deviation = number("/actor/initial_deviation"),
                                          .floor = number("/actor/floor")};
     }
-    [[nodiscard]] statistic_range range() const {
-        std::string const name = text("/statistic/kind");
-        auto const kind = statistic_kind_of(name);
-        require(kind.has_value(), "{}: /statistic/kind is {}, which is no statistic", where_,
-                safetensors::in_quotes(name));
-        statistic_range const found{*kind, number("/statistic/low"), number("/statistic/high")};
-        try {
-            validate(found);
-        } catch (error const& problem) {
-            fail("{}: {}", where_, problem.what());
-        }
-        return found;
-    }
     [[nodiscard]] gmac::action_space action_space(std::size_t features, std::size_t bytes) const {
         bool const real = json_.contains("action_size");
         nlohmann::json const& count = at(real ? "/action_size" : "/actions");
@@ -252,21 +276,23 @@ private:
             return box::uniform(count.get<std::size_t>(), 0.0f, 0.0f); // the file has the bounds
         return discrete{count.get<std::size_t>()};
     }
-
-    nlohmann::json json_;
-    std::string where_;
 };
 
-/// Throws gmac::error for a number that no trained policy has; asked of what is written and of what was read.
-template <class Backend, class Trunk>
-void require_sound(deployed_policy<Backend, Trunk>& policy, std::string_view where) {
-    auto const require_finite = [&](auto numbers, std::string_view what) {
+/// Throws gmac::error for a number that no trained network has; asked of what is written and of what was read.
+template <class Deployed>
+void require_finite(Deployed& network, std::string_view where) {
+    auto const ask = [&](auto numbers, std::string_view what) {
         for (std::size_t i = 0; i < numbers.size(); ++i)
             require(std::isfinite(numbers[i]), "{}: {} {} is {}, but must be finite", where, what, i, numbers[i]);
     };
-    require_finite(policy.parameters(), "parameter");
-    require_finite(policy.observation_means(), "observation mean");
-    require_finite(policy.observation_scales(), "observation scale");
+    ask(network.parameters(), "parameter");
+    ask(network.observation_means(), "observation mean");
+    ask(network.observation_scales(), "observation scale");
+}
+
+template <class Backend, class Trunk>
+void require_sound(deployed_policy<Backend, Trunk>& policy, std::string_view where) {
+    require_finite(policy, where);
     if (auto const* const bounds = std::get_if<box>(&policy.action_space()))
         for (std::size_t j = 0; j < bounds->size(); ++j)
             require(bounds->low[j] <= bounds->high[j], "{}: the bounds of action element {} are [{}, {}]", where, j,
@@ -302,11 +328,7 @@ void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Tru
         json["actions"] = numbers->count;
     else
         json["action_size"] = policy.action_size();
-    if (auto const clip = policy.description().observation_clip)
-        json["observation_clip"] =
-            std::isinf(*clip) ? nlohmann::ordered_json(detail::infinity_text) : nlohmann::ordered_json(*clip);
-    if (auto const& range = policy.description().range)
-        json["statistic"] = {{"kind", name_of(range->kind)}, {"low", range->low}, {"high", range->high}};
+    detail::describe_observations(policy.description(), json);
     notes["policy"] = json.dump();
     save_checkpoint(path, notes, [&](archive& state) { policy.persist(state); });
 }

@@ -35,6 +35,7 @@ struct convolution_shape {
     /// Elements of a row of a window, which lie side by side in an image whose channels come last.
     [[nodiscard]] constexpr std::size_t window_row() const noexcept { return kernel * input.channels; }
     [[nodiscard]] constexpr std::size_t image_row() const noexcept { return input.width * input.channels; }
+    friend bool operator==(convolution_shape const&, convolution_shape const&) = default;
     /// Where the window of an output pixel begins in the image.
     [[nodiscard]] constexpr std::size_t window_of(std::size_t pixel) const noexcept {
         std::size_t const columns = output().width;

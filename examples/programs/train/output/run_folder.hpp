@@ -91,6 +91,8 @@ public:
     [[nodiscard]] std::filesystem::path checkpoint() const { return path() / "checkpoint.safetensors"; }
     /// The policy of the checkpoint by itself, for gmac::load_policy.
     [[nodiscard]] std::filesystem::path policy() const { return path() / "policy.safetensors"; }
+    /// The critic of the checkpoint by itself, for gmac::load_value.
+    [[nodiscard]] std::filesystem::path value() const { return path() / "value.safetensors"; }
     /// The policy of the best evaluation so far; its metadata say which that was.
     [[nodiscard]] std::filesystem::path best_policy() const { return path() / "best_policy.safetensors"; }
     /// The checkpoint kept after so many frames; by name they are in their order.
@@ -183,8 +185,9 @@ private:
         }
     }
     [[nodiscard]] static bool is_ours(std::string_view name) {
-        for (std::string_view const ours : {"summary.json", "metrics.csv", "episodes.csv", "evaluations.csv",
-                                            "checkpoint.safetensors", "policy.safetensors", "best_policy.safetensors"})
+        for (std::string_view const ours :
+             {"summary.json", "metrics.csv", "episodes.csv", "evaluations.csv", "checkpoint.safetensors",
+              "policy.safetensors", "value.safetensors", "best_policy.safetensors"})
             if (name == ours || name == std::string(ours) + ".partial")
                 return true;
         for (std::string_view const picture : {"learning_curve.", "value_densities.", "play.gif"})

@@ -26,6 +26,9 @@ void add_show_options(CLI::App& app, train::show_options& chosen) {
                "actions is drawn beside the predicted distribution of the return")
         ->group(group);
     add_option(app, "--out", chosen.out, "the animated GIF; by default play.gif beside the checkpoint")->group(group);
+    add_option(app, "--json", chosen.json,
+               "instead of the GIF, or beside it with --out: the episode as JSON, which docs/playground replays in 3D")
+        ->group(group);
     add_option(app, "--seed", chosen.seed, "of the episode")->group(group);
     add_option(app, "--risk", chosen.risk,
                "parameter of the statistic to act by, of a run that has learned a range (gmac-train --statistic "
@@ -73,7 +76,8 @@ void check(CLI::App const& app) {
         gmac::require(shows || given(option),
                       "{} is missing: give --checkpoint FILE, or --env, --joints, --actions and --trace", option);
     }
-    for (char const* const option : {"--out", "--seed", "--risk", "--steps", "--every", "--width", "--height"})
+    for (char const* const option :
+         {"--out", "--json", "--seed", "--risk", "--steps", "--every", "--width", "--height"})
         gmac::require(shows || !given(option), "{} goes with --checkpoint only", option);
 }
 

@@ -57,6 +57,23 @@ namespace detail {
 
 } // namespace detail
 
+/// The ends of the line that the sphere of a shape is swept along, in the world, m.
+[[nodiscard]] inline std::pair<bullet::vector3, bullet::vector3> ends_in(bullet::world const& world,
+                                                                         bullet::robot const& table,
+                                                                         std::size_t index) {
+    bullet::shape const& s = table.shapes[index];
+    bullet::vector3 const centre =
+        s.link < 0 ? table.base_centre : table.links[static_cast<std::size_t>(s.link)].pivot_to_centre;
+    bullet::vector3 const place = world.position(s.link);
+    bullet::quaternion const turn = world.orientation(s.link);
+    auto const to_world = [&](bullet::vector3 v) {
+        bullet::vector3 const turned = detail::rotate(turn, {v.x - centre.x, v.y - centre.y, v.z - centre.z});
+        return bullet::vector3{place.x + turned.x, place.y + turned.y, place.z + turned.z};
+    };
+    auto const [first, last] = detail::ends_of(s);
+    return {to_world(first), to_world(last)};
+}
+
 /// Looks at a robot of a table, wherever its world puts it.
 class side_view {
 public:
@@ -80,6 +97,9 @@ public:
     /// What a picture should show above the floor, m: room over the robot's head, and for its length if it turns over.
     [[nodiscard]] double height() const noexcept { return height_; }
 
+    /// Of each shape of the table.
+    [[nodiscard]] std::vector<body_side> const& sides() const noexcept { return sides_; }
+
     /// The shapes where they are now, the farthest first; of those equally far the left ones first.
     [[nodiscard]] std::vector<silhouette> operator()(bullet::world const& world) const {
         std::vector<silhouette> all;
@@ -94,19 +114,8 @@ public:
 
 private:
     [[nodiscard]] silhouette look(bullet::world const& world, std::size_t index) const {
-        bullet::shape const& s = table_->shapes[index];
-        bullet::vector3 const centre =
-            s.link < 0 ? table_->base_centre : table_->links[static_cast<std::size_t>(s.link)].pivot_to_centre;
-        bullet::vector3 const place = world.position(s.link);
-        bullet::quaternion const turn = world.orientation(s.link);
-        auto const to_world = [&](bullet::vector3 v) {
-            bullet::vector3 const turned = detail::rotate(turn, {v.x - centre.x, v.y - centre.y, v.z - centre.z});
-            return bullet::vector3{place.x + turned.x, place.y + turned.y, place.z + turned.z};
-        };
-        auto const [first, last] = detail::ends_of(s);
-        bullet::vector3 const from = to_world(first);
-        bullet::vector3 const to = to_world(last);
-        return {{from.x, from.z}, {to.x, to.z}, s.radius, 0.5 * (from.y + to.y), sides_[index]};
+        auto const [from, to] = ends_in(world, *table_, index);
+        return {{from.x, from.z}, {to.x, to.z}, table_->shapes[index].radius, 0.5 * (from.y + to.y), sides_[index]};
     }
 
     /// By where it is when the robot looks ahead, since the ant's names are those of a robot that walks another way; in

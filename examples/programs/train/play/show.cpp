@@ -4,6 +4,7 @@
 #include "bullet/locomotion.hpp"
 #include "bullet/robots.hpp"
 #include "film.hpp"
+#include "recording.hpp"
 #include "scene.hpp"
 #include "train/environments.hpp"
 #include "train/episode.hpp"
@@ -37,6 +38,10 @@ constexpr std::string_view family = "bullet/";
             .value = {}};
 }
 
+[[nodiscard]] constexpr std::string_view name_of(body_side side) noexcept {
+    return side == body_side::left ? "left" : side == body_side::middle ? "middle" : "right";
+}
+
 [[nodiscard]] bullet::robot const& robot_of(stored_run const& run, std::filesystem::path const& path) {
     std::string const& name = run.settings().environment;
     require(name.starts_with(family), "--checkpoint {}: it is of a run on {}, but only robots ({}…) can be drawn",
@@ -59,6 +64,7 @@ void show(show_options chosen) {
     serial_executor tasks;
     stored_run run(chosen.checkpoint, tasks);
     bullet::robot const& table = robot_of(run, chosen.checkpoint);
+    bool const draws = chosen.json.empty() || !chosen.out.empty();
     if (chosen.out.empty()) {
         bool const folder = std::filesystem::is_directory(chosen.checkpoint);
         chosen.out = (folder ? chosen.checkpoint : chosen.checkpoint.parent_path()) / "play.gif";
@@ -81,19 +87,44 @@ void show(show_options chosen) {
                                                                              bullet::locomotion::step_seconds))),
               .width = chosen.width,
               .pixels_high = chosen.height};
+    recording record{.title = what.title,
+                     .seconds = static_cast<double>(chosen.every) * bullet::locomotion::step_seconds,
+                     .radii = {},
+                     .sides = {},
+                     .frames = {}};
+    for (std::size_t i = 0; i < table.shapes.size(); ++i) {
+        record.radii.push_back(table.shapes[i].radius);
+        record.sides.emplace_back(name_of(view.sides()[i]));
+    }
     double reward = 0.0;
     episode const played = play_episode(run.agent(), world.batch(), chosen.steps, [&] {
         reward += robot.terms().sum();
-        if (robot.steps() % chosen.every == 0)
-            what.frames.push_back(frame_of(robot, view, reward));
+        if (robot.steps() % chosen.every != 0)
+            return;
+        what.frames.push_back(frame_of(robot, view, reward));
+        recording::frame& now = record.frames.emplace_back();
+        for (std::size_t i = 0; i < table.shapes.size(); ++i)
+            now.ends.push_back(ends_in(robot.world(), table, i));
+        now.speed = robot.posture().velocity.x;
+        now.reward = robot.terms().sum();
+        now.earned = reward;
     });
     double const scale = reward_scale(world.normalized());
     auto const returns = returns_of(run.agent(), played, settings.agent.discount);
     for (std::size_t i = 0; i < what.frames.size(); ++i)
-        what.frames[i].value = value_at(run.agent(), played, i * chosen.every, returns, scale);
-    draw_film(chosen.out, what);
-    fmt::print("{}: {} frames of an episode of {} steps{}\n", chosen.out.string(), what.frames.size(),
-               played.rewards.size(), played.terminated ? ", which ended in a fall" : "");
+        record.frames[i].value = what.frames[i].value = value_at(run.agent(), played, i * chosen.every, returns, scale);
+    auto const tell = [&](std::filesystem::path const& file) {
+        fmt::print("{}: {} frames of an episode of {} steps{}\n", file.string(), what.frames.size(),
+                   played.rewards.size(), played.terminated ? ", which ended in a fall" : "");
+    };
+    if (!chosen.json.empty()) {
+        write_recording(chosen.json, record);
+        tell(chosen.json);
+    }
+    if (draws) {
+        draw_film(chosen.out, what);
+        tell(chosen.out);
+    }
 }
 
 } // namespace gmac::examples::train

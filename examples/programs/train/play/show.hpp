@@ -11,6 +11,7 @@ namespace gmac::examples::train {
 struct show_options {
     std::filesystem::path checkpoint; ///< a checkpoint of gmac-train or the folder of a run
     std::filesystem::path out;        ///< by default play.gif beside the checkpoint
+    std::filesystem::path json;       ///< the recording; without it none
     std::uint64_t seed = 1;           ///< of the episode
     std::optional<double> risk{};     ///< parameter of the statistic, of a run that has learned a range; or else drawn
     std::size_t steps = 1000;         ///< at most so many, of 0.0165 s each
@@ -19,7 +20,7 @@ struct show_options {
 };
 
 /// Plays an episode of a trained robot with the most likely actions and draws it beside the value distribution that it
-/// predicts; says what was drawn. Throws gmac::error.
+/// predicts, or writes it for docs/playground; says what was done. Throws gmac::error.
 void show(show_options chosen);
 
 } // namespace gmac::examples::train
