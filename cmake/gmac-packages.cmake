@@ -18,8 +18,9 @@ set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libeigen3-dev, libfmt-dev, libxsimd-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS
     "libtbb-dev, nlohmann-json3-dev, libboost-dev, libxtensor-dev, libxtensor-blas-dev, libopenblas-dev, libtorch-dev")
 set(CPACK_DEBIAN_DEV_DESCRIPTION
-    "Value heads that are distributions, their losses with exact gradients, targets by
-SR(lambda), and agents that learn with them, as headers in C++20 with a CMake package.")
+    "Value heads that are distributions, their losses with exact gradients,
+targets by SR(lambda), and agents that learn with them, as headers in C++20
+with a CMake package.")
 
 # What is compiled for this machine's instruction set may not run on another.
 if(gmac_tools AND NOT GMAC_NATIVE)
@@ -30,8 +31,8 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "gnuplot-nox, fonts-dejavu-core")
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION
-    "gmac-train trains agents on classic tasks, robots, games and environments of one's
-own; the others evaluate, draw, run and export what it has learned.")
+    "gmac-train trains agents on classic tasks, robots, games and environments
+of one's own; the others evaluate, draw, run and export what it has learned.")
 
 # Where Debian looks for a package's licence.
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
