@@ -68,3 +68,16 @@ if(GMAC_CLANG_FORMAT)
         VERBATIM
     )
 endif()
+
+# The sources of the last commit as one file.
+find_program(GMAC_GIT git)
+mark_as_advanced(GMAC_GIT)
+if(GMAC_GIT)
+    add_custom_target(
+        release-archive
+        COMMAND "${GMAC_GIT}" archive --prefix=gmac-${PROJECT_VERSION}/ -o
+                "${PROJECT_BINARY_DIR}/gmac-${PROJECT_VERSION}.tar.gz" HEAD
+        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+        VERBATIM
+    )
+endif()

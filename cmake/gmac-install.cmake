@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
+# Two components: dev, the headers and the CMake package, and tools, the programs.
 include(CMakePackageConfigHelpers)
 
 set(gmac_package_folder "${CMAKE_INSTALL_DATAROOTDIR}/cmake/gmac")
 
-install(DIRECTORY include/gmac DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
-install(TARGETS gmac gmac-native EXPORT gmac)
-install(EXPORT gmac NAMESPACE gmac:: FILE gmac-targets.cmake DESTINATION "${gmac_package_folder}")
+install(DIRECTORY include/gmac DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev FILES_MATCHING PATTERN "*.hpp"
+        PATTERN "*.h")
+install(TARGETS gmac gmac-native EXPORT gmac COMPONENT dev)
+install(EXPORT gmac NAMESPACE gmac:: FILE gmac-targets.cmake DESTINATION "${gmac_package_folder}" COMPONENT dev)
 
 configure_package_config_file(
     cmake/gmac-config.cmake.in gmac-config.cmake
@@ -18,5 +20,6 @@ install(
     FILES "${CMAKE_CURRENT_BINARY_DIR}/gmac-config.cmake" "${CMAKE_CURRENT_BINARY_DIR}/gmac-config-version.cmake"
           cmake/gmac-find.cmake
     DESTINATION "${gmac_package_folder}"
+    COMPONENT dev
 )
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)

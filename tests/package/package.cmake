@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run by ctest: builds and runs the consumer project of this folder, `installed` or `subdirectory`.
+# Run by ctest: builds and runs the consumer project of this folder, `installed` or `subdirectory`; the former as
+# `debian` too, where gmac-dev brings the headers.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -12,8 +13,12 @@ endfunction()
 
 file(REMOVE_RECURSE "${scratch}")
 string(REPLACE ";" "," components "${components}")
+set(project ${way})
+if(way STREQUAL "debian")
+    set(project installed)
+endif()
 set(configure "${CMAKE_COMMAND}" -G "${generator}" "-DCMAKE_CXX_COMPILER=${compiler}" -S
-              "${CMAKE_CURRENT_LIST_DIR}/${way}" -B "${scratch}/build"
+              "${CMAKE_CURRENT_LIST_DIR}/${project}" -B "${scratch}/build"
 )
 
 if(way STREQUAL "installed")
@@ -52,6 +57,45 @@ if(way STREQUAL "installed")
             message(FATAL_ERROR "find_package(gmac) accepted ${wrong}")
         endif()
     endforeach()
+elseif(way STREQUAL "debian")
+    cmake_path(GET CMAKE_COMMAND PARENT_PATH programs)
+    run("${programs}/cpack" --config "${build}/CPackConfig.cmake" -B "${scratch}/packages" -D CPACK_COMPONENTS_ALL=dev)
+    set(package "${scratch}/packages/gmac-dev_${version}_all.deb")
+    execute_process(
+        COMMAND dpkg-deb --show "--showformat=\${Package} \${Version} \${Architecture}: \${Depends}" "${package}"
+        OUTPUT_VARIABLE fields
+    )
+    if(NOT fields STREQUAL "gmac-dev ${version} all: libeigen3-dev, libfmt-dev, libxsimd-dev")
+        message(FATAL_ERROR "gmac-dev says of itself: ${fields}")
+    endif()
+
+    # Installed by dpkg, into a root of its own.
+    set(root "${scratch}/root")
+    set(dpkg dpkg "--root=${root}" --log=/dev/null --force-not-root --force-depends)
+    file(WRITE "${root}/var/lib/dpkg/status" "")
+    file(MAKE_DIRECTORY "${root}/var/lib/dpkg/info" "${root}/var/lib/dpkg/updates")
+    run(${dpkg} --install "${package}")
+    file(GLOB_RECURSE sources RELATIVE "${source}/include" "${source}/include/*")
+    file(GLOB_RECURSE headers RELATIVE "${root}/usr/include" "${root}/usr/include/*")
+    if(NOT headers STREQUAL sources)
+        message(FATAL_ERROR "gmac-dev has the headers ${headers}")
+    endif()
+    file(SIZE "${root}/usr/share/doc/gmac-dev/copyright" size)
+    run(${configure} "-DCMAKE_PREFIX_PATH=${root}/usr" "-Dversion=${version}" -Dcomponents=)
+    file(STRINGS "${scratch}/build/gmac-include.txt" include)
+    if(NOT include STREQUAL "${root}/usr/include")
+        message(FATAL_ERROR "gmac::gmac points to ${include}")
+    endif()
+    run("${CMAKE_COMMAND}" --build "${scratch}/build" --target consumer)
+    run("${scratch}/build/consumer")
+
+    # And taken away again, without a trace.
+    run(${dpkg} --purge gmac-dev)
+    if(EXISTS "${root}/usr")
+        file(GLOB_RECURSE left "${root}/usr/*")
+        message(FATAL_ERROR "gmac-dev left behind: ${left}")
+    endif()
+    return()
 else()
     run(${configure} "-Dgmac_source=${source}" "-Dcomponents=")
     run(${configure} "-Dgmac_source=${source}" "-Dcomponents=${components}")

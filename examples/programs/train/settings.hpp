@@ -120,8 +120,8 @@ struct settings {
         visit("Learning", "epochs", agent.epochs, "passes over a rollout");
         visit("Learning", "learning-rate", agent.learning_rate, "of the optimiser");
         visit("Learning", "schedule", agent.schedule,
-              "of the learning rate: constant, linear to zero over the run, or kl: by 1.5 up or down after an epoch "
-              "whose divergence is below half or above twice the target");
+              "of the learning rate: constant, linear (to zero over the run) or kl (by 1.5 up or down after an epoch "
+              "whose divergence is below half or above twice the target)");
         visit("Learning", "target-kl", agent.target_kl, "KL divergence from the policy of the rollout");
         visit("Learning", "learning-rate-minimum", agent.learning_rate_minimum, "of the schedule kl");
         visit("Learning", "learning-rate-maximum", agent.learning_rate_maximum, "of the schedule kl");
