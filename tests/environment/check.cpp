@@ -116,7 +116,7 @@ TEST_CASE("environments that are sound are found sound") {
 TEST_CASE("what is found says how much there is") {
     auto const all = gmac::check_environment<counting<fault::none>>({.environments = 2, .steps = 50});
     REQUIRE(all.size() == 8);
-    CHECK(all[0].found == "1 observations of 2 elements, 3 actions");
+    CHECK(all[0].found == "observations of 2 elements, 3 actions");
     CHECK(all[2].found == "their elements are from 0 to 4");
     CHECK(all[3].found == "rewards are from 1 to 1");
 }

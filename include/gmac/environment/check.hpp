@@ -364,10 +364,14 @@ template <observation_element O>
             first = run(one, options.steps);
             auto const& space = one.worlds().action_space();
             auto const* discrete = std::get_if<gmac::discrete>(&space);
-            return fmt::format("{} observations of {} elements, {}", one.worlds().history().frames,
-                               one.worlds().observation_size(),
-                               discrete ? fmt::format("{} actions", discrete->count)
-                                        : fmt::format("actions of {} numbers", action_size(space)));
+            std::size_t const frames = one.worlds().history().frames;
+            return fmt::format("observations of {} elements{}, {}", one.worlds().observation_size(),
+                               frames > 1 ? fmt::format(", states of {}", frames) : "",
+                               discrete
+                                   ? fmt::format("{} actions", discrete->count)
+                                   : fmt::format("actions of {}", action_size(space) == 1
+                                                                      ? "one number"
+                                                                      : fmt::format("{} numbers", action_size(space))));
         }))
         return findings;
     ask("one alone can be played", [&] {
