@@ -5,13 +5,14 @@
 #include <gmac/environment/time_limit.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
-#include "classic/cart_pole.hpp"
-#include "classic/deep_sea.hpp"
-#include "classic/pendulum.hpp"
-#include "minatar/games.hpp"
 #include "support/catch.hpp"
 #include "support/masked_ring.hpp"
 #include "support/says.hpp"
+
+#include "../../examples/environments/classic/cart_pole.hpp"
+#include "../../examples/environments/classic/deep_sea.hpp"
+#include "../../examples/environments/classic/pendulum.hpp"
+#include "../../examples/environments/minatar/games.hpp"
 
 #include <algorithm>
 #include <cstddef>
