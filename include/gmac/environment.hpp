@@ -2,6 +2,7 @@
 #pragma once
 
 // The environment concept, environments stepped together, wrappers.
+#include <gmac/environment/check.hpp>
 #include <gmac/environment/clipped_rewards.hpp>
 #include <gmac/environment/conditioned.hpp>
 #include <gmac/environment/decorator.hpp>

@@ -59,8 +59,8 @@ TEST_CASE("a run on a library of C is resumed bit for bit, from another folder, 
 TEST_CASE("gmac-train says what is wrong with an environment, and trains nothing", "[plugin]") {
     scratch const folder;
     auto const checked = [&](std::string const& environment, std::string const& options = "") {
-        return run_program(fmt::format("cd '{}' && '{}' --env '{}' --check-environment --env-options '{}' 2>&1",
-                                       folder.path.string(), GMAC_TRAIN, environment, options));
+        return run_program(fmt::format("cd '{}' && '{}' --env '{}' --check-environment {} 2>&1", folder.path.string(),
+                                       GMAC_TRAIN, environment, options.empty() ? "" : "--env-options " + options));
     };
     for (std::string const sound : {GMAC_CORRIDOR, GMAC_CART_POLE, GMAC_EXPORTED}) {
         auto const done = checked(sound);
@@ -79,7 +79,6 @@ TEST_CASE("gmac-train says what is wrong with an environment, and trains nothing
     CHECK(unwritten.status == 1);
     CHECK(unwritten.says("environment 1, step 3 of its episode: observation element 1 is nan, but must be finite"));
     CHECK(checked(GMAC_FAULTY, "behind").says("step writes past the end of the 6 observations"));
-    CHECK(checked("minatar/breakout").says("--env-options is an option of Shared libraries"));
     auto const images = run_program(fmt::format("'{}' --env minatar/breakout --check-environment 2>&1", GMAC_TRAIN));
     CHECK(images.status == 1);
     CHECK(
