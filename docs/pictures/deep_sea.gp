@@ -4,9 +4,9 @@
 $deep_sea_none << EOD
 8.2 0.10 0.018 0.404
 18.2 0.00 0.000 0.278
-28.2 0.00 0.000 0.354
-38.2 0.00 0.000 0.562
-48.2 0.00 0.000 0.562
+28.2 0.00 0.000 0.278
+38.2 0.00 0.000 0.278
+48.2 0.00 0.000 0.278
 EOD
 $deep_sea_td_error << EOD
 9.1 1.00 0.722 1.000
@@ -40,26 +40,34 @@ $deep_sea_stochastic_none << EOD
 8.2 0.60 0.313 0.832
 18.2 0.00 0.000 0.278
 28.2 0.00 0.000 0.278
+38.2 0.00 0.000 0.278
 EOD
 $deep_sea_stochastic_td_error << EOD
 9.1 0.00 0.000 0.278
 19.1 0.00 0.000 0.278
 29.1 0.00 0.000 0.278
+39.1 0.00 0.000 0.278
+49.1 0.00 0.000 0.793
 EOD
 $deep_sea_stochastic_energy_distance << EOD
 10.0 0.00 0.000 0.278
 20.0 0.00 0.000 0.278
 30.0 0.00 0.000 0.278
+40.0 0.00 0.000 0.278
+50.0 0.00 0.000 0.793
 EOD
 $deep_sea_stochastic_cramer_distance << EOD
 10.9 0.00 0.000 0.278
 20.9 0.00 0.000 0.278
 30.9 0.00 0.000 0.278
+40.9 0.00 0.000 0.278
 EOD
 $deep_sea_stochastic_rnd << EOD
 11.8 1.00 0.722 1.000
 21.8 1.00 0.722 1.000
 31.8 0.90 0.596 0.982
+41.8 0.80 0.490 0.943
+51.8 0.30 0.108 0.603
 EOD
 set terminal pngcairo size 1000,400 font "sans,11" enhanced
 set output "deep_sea.png"
@@ -70,21 +78,20 @@ set xtics 10,10,50
 set xlabel "size N"
 set ylabel "seeds that solve it"
 set grid ytics lc "#dddddd"
-set key at graph 0.98, graph 0.97 right top
+set key off
 set origin 0,0
-set size 0.62,1
+set size 0.5,1
 set title "deep sea"
 plot $deep_sea_none using 1:2:3:4 with yerrorlines lw 2 pt 1 lc "#777777" title "none", \
      $deep_sea_td_error using 1:2:3:4 with yerrorlines lw 2 pt 7 lc "#0072b2" title "TD error", \
      $deep_sea_energy_distance using 1:2:3:4 with yerrorlines lw 2 pt 5 lc "#d55e00" title "energy distance", \
      $deep_sea_cramer_distance using 1:2:3:4 with yerrorlines lw 2 pt 9 lc "#cc79a7" title "its root (Cramér)", \
      $deep_sea_rnd using 1:2:3:4 with yerrorlines lw 2 pt 13 lc "#009e73" title "RND"
-set origin 0.62,0
-set size 0.38,1
+set origin 0.5,0
+set size 0.5,1
 set title "stochastic deep sea"
 unset ylabel
-set xrange [6:34]
-set key off
+set key at graph 0.47, graph 0.64 right top
 plot $deep_sea_stochastic_none using 1:2:3:4 with yerrorlines lw 2 pt 1 lc "#777777" title "none", \
      $deep_sea_stochastic_td_error using 1:2:3:4 with yerrorlines lw 2 pt 7 lc "#0072b2" title "TD error", \
      $deep_sea_stochastic_energy_distance using 1:2:3:4 with yerrorlines lw 2 pt 5 lc "#d55e00" title "energy distance", \
