@@ -41,26 +41,28 @@ $deep_sea_stochastic_none << EOD
 18.2 0.00 0.000 0.278
 28.2 0.00 0.000 0.278
 38.2 0.00 0.000 0.278
+48.2 0.00 0.000 0.299
 EOD
 $deep_sea_stochastic_td_error << EOD
 9.1 0.00 0.000 0.278
 19.1 0.00 0.000 0.278
 29.1 0.00 0.000 0.278
 39.1 0.00 0.000 0.278
-49.1 0.00 0.000 0.793
+49.1 0.00 0.000 0.278
 EOD
 $deep_sea_stochastic_energy_distance << EOD
 10.0 0.00 0.000 0.278
 20.0 0.00 0.000 0.278
 30.0 0.00 0.000 0.278
 40.0 0.00 0.000 0.278
-50.0 0.00 0.000 0.793
+50.0 0.00 0.000 0.299
 EOD
 $deep_sea_stochastic_cramer_distance << EOD
 10.9 0.00 0.000 0.278
 20.9 0.00 0.000 0.278
 30.9 0.00 0.000 0.278
 40.9 0.00 0.000 0.278
+50.9 0.00 0.000 0.324
 EOD
 $deep_sea_stochastic_rnd << EOD
 11.8 1.00 0.722 1.000
@@ -91,7 +93,7 @@ set origin 0.5,0
 set size 0.5,1
 set title "stochastic deep sea"
 unset ylabel
-set key at graph 0.47, graph 0.64 right top
+set key at graph 0.64, graph 0.57 right top
 plot $deep_sea_stochastic_none using 1:2:3:4 with yerrorlines lw 2 pt 1 lc "#777777" title "none", \
      $deep_sea_stochastic_td_error using 1:2:3:4 with yerrorlines lw 2 pt 7 lc "#0072b2" title "TD error", \
      $deep_sea_stochastic_energy_distance using 1:2:3:4 with yerrorlines lw 2 pt 5 lc "#d55e00" title "energy distance", \
