@@ -92,15 +92,8 @@ TEST_CASE("evaluations on the way change nothing of a run, and leave the best po
     // Its parameters are those of the checkpoint that was kept then.
     auto const kept =
         gmac::read_checkpoint(run / fmt::format("checkpoint-{:012}.safetensors", std::uint64_t(frames[best]))).state;
-    auto const parameters =
-        gmac::snapshot::of([policy = gmac::load_policy(file)](gmac::archive& state) mutable { policy.persist(state); });
-    for (auto const& tensor : parameters.tensors()) {
-        std::string const name =
-            "parameters." + std::string(tensor.name.starts_with("trunk") ? "actor_" : "") + tensor.name;
-        auto const stored = std::ranges::find(kept.tensors(), name, &gmac::snapshot::tensor::name);
-        REQUIRE(stored != kept.tensors().end());
-        CHECK(stored->data == tensor.data);
-    }
+    auto best_policy = gmac::load_policy(file);
+    CHECK(check_part_of(kept, best_policy, "actor") == 6);
     std::vector<std::int64_t> steps;
     for (double const at : frames)
         steps.push_back(static_cast<std::int64_t>(at));

@@ -31,6 +31,33 @@ void refused(std::string const& options, std::string const& message) {
     CHECK_FALSE(fs::exists(folder.path / "run"));
 }
 
+/// Runs of one small setting, each in a folder of its own, by name.
+class short_runs {
+public:
+    explicit short_runs(std::string const& setting)
+        : setting_(setting + " --hidden 8 --envs 4 --steps 32 --epochs 2 --quantile-hidden 8 --quantile-samples 8" +
+                   quiet) {}
+
+    void run(std::string const& name, std::string const& more) const {
+        done(fmt::format("{} --out {} {}", setting_, folder_ / name, more));
+    }
+    void resume(std::string const& name, std::string const& more) const {
+        done(fmt::format("--resume {} {}{}", folder_ / name, more, quiet));
+    }
+    [[nodiscard]] auto state(std::string const& name) const { return state_of(folder_.path / name); }
+    [[nodiscard]] auto numbers(std::string const& name) const { return numbers_of(folder_.path / name); }
+
+private:
+    static void done(std::string const& arguments) {
+        auto const result = train(arguments);
+        INFO(result.text);
+        REQUIRE(result.status == 0);
+    }
+
+    scratch folder_;
+    std::string setting_;
+};
+
 } // namespace
 
 TEST_CASE("numbers and names that could be read in two ways are refused") {
@@ -218,6 +245,7 @@ TEST_CASE("sizes that no memory holds are refused by name, with the bytes that t
     refused("--particles 9223372036854775808", "particles is 9223372036854775808, but must be in [1, 16777216]");
     refused("--eval-every 256 --eval-episodes 9223372036854775808", "--eval-episodes 9223372036854775808 would take");
     refused("--evaluation-episodes 9223372036854775808", "--evaluation-episodes 9223372036854775808 would take");
+    refused("--intrinsic rnd --rnd-features 16777216", "--rnd-features 16777216 for --steps 32 in --envs 8 would take");
 }
 
 TEST_CASE("what a limited process cannot hold is refused by name before it is taken") {
@@ -246,28 +274,19 @@ TEST_CASE("what a limited process cannot hold is refused by name before it is ta
 TEST_CASE("a run with a statistic is its own, with every method, and is resumed bit for bit") {
     for (std::string const method : {"gmac", "iqac_e", "dirac_energy", "c51"}) {
         INFO(method);
-        scratch const folder;
-        std::string const what = fmt::format(
-            "--env classic/cart_pole --algorithm {} --hidden 8 --envs 4 --steps 32 --epochs 2 --schedule constant "
-            "--quantile-hidden 8 --quantile-samples 8{}",
-            method, quiet);
-        auto const run = [&](std::string const& name, std::string const& more) {
-            auto const result = train(fmt::format("{} --out {} {}", what, folder / name, more));
-            INFO(result.text);
-            REQUIRE(result.status == 0);
-        };
-        run("mean", "--frames 512");
-        run("cautious", "--frames 512 --statistic mean_minus_deviations:0.5");
-        run("cut", "--frames 256 --statistic mean_minus_deviations:0.5");
-        REQUIRE(train(fmt::format("--resume {} --frames 512{}", folder / "cut", quiet)).status == 0);
-        CHECK(state_of(folder.path / "cut") == state_of(folder.path / "cautious"));
-        CHECK(numbers_of(folder.path / "mean") != numbers_of(folder.path / "cautious"));
+        short_runs const runs("--env classic/cart_pole --schedule constant --algorithm " + method);
+        runs.run("mean", "--frames 512");
+        runs.run("cautious", "--frames 512 --statistic mean_minus_deviations:0.5");
+        runs.run("cut", "--frames 256 --statistic mean_minus_deviations:0.5");
+        runs.resume("cut", "--frames 512");
+        CHECK(runs.state("cut") == runs.state("cautious"));
+        CHECK(runs.numbers("mean") != runs.numbers("cautious"));
         // A parameter for each episode.
         std::string const range = "--statistic mean_minus_deviations:-1..1 --normalize-observations true";
-        run("range", "--frames 512 " + range);
-        run("range-cut", "--frames 256 " + range);
-        REQUIRE(train(fmt::format("--resume {} --frames 512{}", folder / "range-cut", quiet)).status == 0);
-        CHECK(state_of(folder.path / "range-cut") == state_of(folder.path / "range"));
+        runs.run("range", "--frames 512 " + range);
+        runs.run("range-cut", "--frames 256 " + range);
+        runs.resume("range-cut", "--frames 512");
+        CHECK(runs.state("range-cut") == runs.state("range"));
     }
 }
 
@@ -277,25 +296,16 @@ TEST_CASE("a run that explores is its own, with every method, and is resumed bit
           std::pair("gmac", "cramer_distance"), std::pair("iqac", "energy_distance"),
           std::pair("c51", "energy_distance"), std::pair("dirac_energy", "rnd")}) {
         INFO(method << " " << kind);
-        scratch const folder;
-        std::string const what = fmt::format(
-            "--env classic/deep_sea:6 --algorithm {} --hidden 8 --envs 4 --steps 32 --epochs 2 "
-            "--quantile-hidden 8 --quantile-samples 8{}",
-            method, quiet);
-        auto const run = [&](std::string const& name, std::string const& more) {
-            auto const result = train(fmt::format("{} --out {} {}", what, folder / name, more));
-            INFO(result.text);
-            REQUIRE(result.status == 0);
-        };
+        short_runs const runs(fmt::format("--env classic/deep_sea:6 --algorithm {}", method));
         std::string const how = fmt::format("--intrinsic {} --rnd-features 4", kind);
-        run("plain", "--frames 512");
-        run("curious", "--frames 512 " + how);
-        run("less", "--frames 512 --intrinsic-coefficient 0.5 " + how);
-        run("cut", "--frames 256 " + how);
-        REQUIRE(train(fmt::format("--resume {} --frames 512{}", folder / "cut", quiet)).status == 0);
-        CHECK(state_of(folder.path / "cut") == state_of(folder.path / "curious"));
-        CHECK(numbers_of(folder.path / "plain") != numbers_of(folder.path / "curious"));
-        CHECK(numbers_of(folder.path / "less") != numbers_of(folder.path / "curious"));
+        runs.run("plain", "--frames 512");
+        runs.run("curious", "--frames 512 " + how);
+        runs.run("less", "--frames 512 --intrinsic-coefficient 0.5 " + how);
+        runs.run("cut", "--frames 256 " + how);
+        runs.resume("cut", "--frames 512");
+        CHECK(runs.state("cut") == runs.state("curious"));
+        CHECK(runs.numbers("plain") != runs.numbers("curious"));
+        CHECK(runs.numbers("less") != runs.numbers("curious"));
     }
 }
 

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -115,6 +116,20 @@ inline std::vector<std::vector<double>> numbers_of(fs::path const& folder, std::
                 value = value == value ? value : -1e300; // NaN before the first episode equals itself here
         }
     return columns;
+}
+
+/// A deployed network holds tensors of the run's parameters, bit for bit; `part` is the one whose trunk it has. Gives their number.
+template <class Network>
+std::size_t check_part_of(snapshot const& run, Network& network, std::string const& part) {
+    auto const own = snapshot::of([&](archive& state) { network.persist(state); });
+    for (auto const& tensor : own.tensors()) {
+        std::string const name = "parameters." + (tensor.name.starts_with("trunk") ? part + "_" : "") + tensor.name;
+        auto const stored = std::ranges::find(run.tensors(), name, &snapshot::tensor::name);
+        INFO(name);
+        REQUIRE(stored != run.tensors().end());
+        CHECK(stored->data == tensor.data);
+    }
+    return own.tensors().size();
 }
 
 } // namespace gmac::testing

@@ -49,30 +49,38 @@ template <class Agent, class Function>
     return std::make_unique<reward>(std::move(function));
 }
 
+/// targets::one_step_distance by an agent's head and discount.
+template <class Agent>
+[[nodiscard]] auto distance_of(Agent const& agent) {
+    return [head = agent.head(), distance = targets::one_step_distance{agent.options().discount}](auto const& seen,
+                                                                                                  auto const& rewards) {
+        distance(head, steps_of(seen.rollout), seen.outputs, rewards);
+    };
+}
+
+template <class T, class Function>
+void replace_each(matrix_view<T> const& rewards, Function function) {
+    for (std::size_t t = 0; t < rewards.rows(); ++t)
+        for (std::size_t e = 0; e < rewards.cols(); ++e)
+            rewards(t, e) = function(rewards(t, e));
+}
+
 } // namespace detail
 
 /// The energy distance between the value distribution of a state and its one-step target (the paper, section 5), see
 /// targets::one_step_distance; with every head.
 template <class Agent>
 [[nodiscard]] auto energy_distance(Agent const& agent) {
-    return detail::measured_by(agent, [head = agent.head(),
-                                       distance = targets::one_step_distance{
-                                           agent.options().discount}](auto const& seen, auto const& rewards) {
-        distance(head, detail::steps_of(seen.rollout), seen.outputs, rewards);
-    });
+    return detail::measured_by(agent, detail::distance_of(agent));
 }
 
 /// The same as a metric, the paper's l₂: the root of half the energy distance, √∫(F − G)² dx. For mixtures that differ little
 /// it is proportional to the difference, and the energy distance to its square. The paper names both.
 template <class Agent>
 [[nodiscard]] auto cramer_distance(Agent const& agent) {
-    return detail::measured_by(agent, [head = agent.head(),
-                                       distance = targets::one_step_distance{
-                                           agent.options().discount}](auto const& seen, auto const& rewards) {
-        distance(head, detail::steps_of(seen.rollout), seen.outputs, rewards);
-        for (std::size_t t = 0; t < rewards.rows(); ++t)
-            for (std::size_t e = 0; e < rewards.cols(); ++e)
-                rewards(t, e) = std::sqrt(rewards(t, e) / 2);
+    return detail::measured_by(agent, [distance = detail::distance_of(agent)](auto const& seen, auto const& rewards) {
+        distance(seen, rewards);
+        detail::replace_each(rewards, [](auto energy) { return std::sqrt(energy / 2); });
     });
 }
 
@@ -86,9 +94,7 @@ template <class Agent>
         targets::gae const one_step{.discount = discount, .lambda = 0.0};
         one_step(detail::steps_of(seen.rollout), vector_view<T const>(seen.values.first(states)),
                  vector_view<T const>(seen.values.subspan(states)), rewards);
-        for (std::size_t t = 0; t < rewards.rows(); ++t)
-            for (std::size_t e = 0; e < rewards.cols(); ++e)
-                rewards(t, e) = std::abs(rewards(t, e));
+        detail::replace_each(rewards, [](T error) { return std::abs(error); });
     });
 }
 

@@ -208,22 +208,21 @@ private:
 
 namespace detail {
 
-/// ½ ∫ (F − G)², which is at most the largest number.
-template <std::floating_point T>
-[[nodiscard]] T half_cramer(dirac_mixture<T> const& a, dirac_mixture<T> const& b) noexcept {
-    auto const x = a.points();
-    auto const y = b.points();
+/// ½ ∫ (F − G)² of distributions on points, whose components come in ascending order. It is at most the largest number.
+template <component_mixture U, component_mixture V>
+[[nodiscard]] typename U::value_type half_cramer(U const& a, V const& b) noexcept {
+    using T = typename U::value_type;
     T sum(0);
     T difference(0);
     std::size_t i = 0;
     std::size_t j = 0;
-    T previous = (std::min)(x[0].location, y[0].location);
-    while (i < x.size() || j < y.size()) {
-        bool const first = j == y.size() || (i < x.size() && x[i].location <= y[j].location);
-        auto const& next = first ? x[i++] : y[j++];
-        sum += difference * (next.location / 2 - previous / 2) * difference;
+    T previous = (std::min)(a.component(0).mean, b.component(0).mean);
+    while (i < a.size() || j < b.size()) {
+        bool const first = j == b.size() || (i < a.size() && a.component(i).mean <= b.component(j).mean);
+        auto const next = first ? a.component(i++) : b.component(j++);
+        sum += difference * (next.mean / 2 - previous / 2) * difference;
         difference += first ? next.weight : -next.weight;
-        previous = next.location;
+        previous = next.mean;
     }
     return sum;
 }

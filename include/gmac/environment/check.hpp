@@ -351,7 +351,7 @@ template <observation_element O>
     auto const first_difference = [&](std::vector<record> const& a, std::vector<record> const& b) {
         std::size_t t = 0;
         while (t < a.size() && same(a[t].observations, b[t].observations) && same(a[t].rewards, b[t].rewards) &&
-               a[t].terminated == b[t].terminated && a[t].truncated == b[t].truncated)
+               same(a[t].finals, b[t].finals) && a[t].terminated == b[t].terminated && a[t].truncated == b[t].truncated)
             ++t;
         return t;
     };

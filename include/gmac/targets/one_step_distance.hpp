@@ -6,6 +6,7 @@
 #include <gmac/core/overlap.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/distributions/component.hpp>
+#include <gmac/distributions/dirac_mixture.hpp>
 #include <gmac/distributions/energy.hpp>
 #include <gmac/targets/gae.hpp>
 #include <gmac/targets/rollout_view.hpp>
@@ -36,20 +37,6 @@ struct moved_components {
         return {c.weight, shift + factor * c.mean, factor * c.deviation};
     }
 };
-
-/// The energy distance of distributions on points in ascending order, 2 ∫ (F_U − F_V)² dx.
-[[nodiscard]] inline double points_energy(moved_components const& u, moved_components const& v) noexcept {
-    double difference = 0.0, last = 0.0, integral = 0.0;
-    for (std::size_t i = 0, j = 0; i < u.size() || j < v.size();) {
-        bool const left = j == v.size() || (i < u.size() && u.component(i).mean <= v.component(j).mean);
-        auto const next = left ? u.component(i++) : v.component(j++);
-        if (i + j > 1)
-            integral += difference * difference * (next.mean - last);
-        difference += left ? next.weight : -next.weight;
-        last = next.mean;
-    }
-    return 2.0 * integral;
-}
 
 /// The distributions of all states as components: of a mixture its own, else points in ascending order.
 template <class Head, class T>
@@ -88,7 +75,7 @@ public:
         return {{components_.data() + state * size_, size_}, factor, shift};
     }
     [[nodiscard]] static double distance(moved_components const& u, moved_components const& v) noexcept {
-        return is_mixture ? energy(u, v) : points_energy(u, v);
+        return is_mixture ? energy(u, v) : 4.0 * gmac::detail::half_cramer(u, v);
     }
 
 private:
