@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <vector>
 
 using namespace gmac::testing;
 
@@ -56,6 +57,30 @@ TEST_CASE("a run on a library of C is resumed bit for bit, from another folder, 
     CHECK(gone.says(fmt::format("there is no file {}", (fs::canonical(folder.path) / "corridor.so").string())));
 }
 
+#ifdef GMAC_CORRIDOR_PY
+TEST_CASE("a run on a program of Python is resumed bit for bit, checked, and evaluated", "[plugin]") {
+    scratch const folder;
+    std::string const settings = fmt::format("--env '{}' --schedule constant{}", GMAC_CORRIDOR_PY, quiet);
+    auto const run = [&](std::string const& arguments) {
+        auto const done = train(arguments);
+        INFO(done.text);
+        REQUIRE(done.status == 0);
+        return done.text;
+    };
+    run(fmt::format("{} --frames 4096 --out {}", settings, folder / "whole"));
+    run(fmt::format("{} --frames 2048 --out {}", settings, folder / "cut"));
+    run(fmt::format("--resume {} --frames 4096{}", folder / "cut", quiet));
+    CHECK(state_of(folder.path / "cut") == state_of(folder.path / "whole"));
+    CHECK(numbers_of(folder.path / "cut") == numbers_of(folder.path / "whole"));
+    std::string const found = run(fmt::format("--env '{}' --check-environment", GMAC_CORRIDOR_PY));
+    CHECK(found.find("WRONG") == std::string::npos);
+    CHECK(found.find("observations of 1 elements, 2 actions") != std::string::npos);
+    auto const evaluated = run_program(fmt::format("'{}' '{}' --episodes 20 2>&1", GMAC_EVALUATE, folder / "cut"));
+    INFO(evaluated.text);
+    CHECK(evaluated.status == 0);
+}
+#endif
+
 TEST_CASE("gmac-train says what is wrong with an environment, and trains nothing", "[plugin]") {
     scratch const folder;
     auto const checked = [&](std::string const& environment, std::string const& options = "") {
@@ -92,7 +117,12 @@ TEST_CASE("the commands of docs/plugins.md make the libraries", "[plugin]") {
     std::istringstream page(slurp(fs::path(GMAC_SOURCE) / "docs" / "plugins.md"));
     int made = 0;
     for (std::string line; std::getline(page, line);) {
-        if (!line.starts_with("    c++ ") && !line.starts_with("    cc "))
+        bool const rust = line.starts_with("    rustc ");
+#ifndef GMAC_WITH_RUST
+        if (rust)
+            continue;
+#endif
+        if (!rust && !line.starts_with("    c++ ") && !line.starts_with("    cc "))
             continue;
         std::string const output = "-o ";
         auto const at = line.find(output);
@@ -103,13 +133,20 @@ TEST_CASE("the commands of docs/plugins.md make the libraries", "[plugin]") {
         CHECK(done.status == 0);
         ++made;
     }
-    CHECK(made == 2);
-    for (std::string const name : {"cart_pole", "corridor"}) {
+    std::vector<std::string> names{"cart_pole", "corridor"};
+#ifdef GMAC_WITH_RUST
+    names.push_back("corridor_rs");
+#endif
+    CHECK(made == static_cast<int>(names.size()));
+    for (std::string const& name : names) {
         auto const done =
             train(fmt::format("--env {}.so --frames 2048 --out {}{}", folder / name, folder / name, quiet));
         INFO(done.text);
         CHECK(done.status == 0);
     }
+    // Rust's corridor is that of C, number by number.
+    if (names.size() == 3)
+        CHECK(numbers_of(folder.path / names[2]) == numbers_of(folder.path / names[1]));
 }
 
 TEST_CASE("options of libraries go with libraries, and the library is told them", "[plugin]") {
@@ -121,10 +158,10 @@ TEST_CASE("options of libraries go with libraries, and the library is told them"
     CHECK_FALSE(fs::exists(folder.path / "a"));
     auto const other = train("--env classic/cart_pole --env-options walls");
     CHECK(other.status == 1);
-    CHECK(other.says("--env-options is an option of Shared libraries and does not go with classic/cart_pole"));
+    CHECK(other.says("--env-options is an option of Environments of your own and does not go with classic/cart_pole"));
     auto const missing = train("--env ./missing.so");
     CHECK(missing.status == 1);
     CHECK(missing.says("missing.so"));
     auto const unknown = train("--env classic/missing");
-    CHECK(unknown.says("minatar/space_invaders, and shared libraries, FILE.so"));
+    CHECK(unknown.says("minatar/space_invaders, and your own: a shared library, FILE.so, or a program, ./FILE"));
 }

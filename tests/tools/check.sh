@@ -34,6 +34,7 @@ rm -rf "$scratch"
 mv "$scratch/first" "$scratch/moved"
 share=$scratch/moved/share
 cmp "$licence" "$share/doc/gmac/licences/gmac"
+[[ -f $share/gmac/gmac_environment.py ]] || fail "what environments in Python need is not installed"
 for package in /usr/share/doc/libcli11-dev /usr/share/doc/nlohmann-json3-dev; do
     [[ ! -e $package ]] || cmp "$package/copyright" "$share/doc/gmac/licences/${package##*/}"
 done

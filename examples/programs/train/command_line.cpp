@@ -32,9 +32,10 @@ struct choice {
 
 void add_choice(CLI::App& app, choice& chosen) {
     char const* const group = "What to train";
-    add_option(app, "--env", chosen.environment,
-               fmt::format("{}, an Atari game as ale/GAME, or a shared library as FILE.so",
-                           fmt::join(environment_names(), ", ")))
+    add_option(
+        app, "--env", chosen.environment,
+        fmt::format("{}, an Atari game as ale/GAME, or your own: a shared library as FILE.so, a program as ./FILE.py",
+                    fmt::join(environment_names(), ", ")))
         ->group(group);
     add_option(app, "--algorithm", chosen.algorithm,
                fmt::format("{}; gmac unless the preset says otherwise", fmt::join(algorithm_names(), ", ")))
@@ -85,7 +86,7 @@ void refuse_for(std::string const& environment, CLI::Option& option) {
 
 request parse(int argc, char const* const* argv) {
     choice chosen = look_ahead(argc, argv);
-    if (is_library(chosen.environment)) // a run may go on from another folder
+    if (is_file(chosen.environment)) // a run may go on from another folder
         chosen.environment = std::filesystem::absolute(chosen.environment).lexically_normal().string();
     request asked;
     asked.resume = chosen.resume;
@@ -178,7 +179,7 @@ request parse(int argc, char const* const* argv) {
             asked.settings.environment);
     if (asked.out.empty()) {
         std::string name = asked.settings.environment;
-        if (is_library(name))
+        if (is_file(name))
             name = std::filesystem::path(name).stem().string();
         for (char const separator : {'/', ':'})
             std::ranges::replace(name, separator, '-');

@@ -45,7 +45,7 @@ std::unique_ptr<environment_batch> make_environments(settings const& settings, s
     require_environment(name);
     require(!sees_images(name), "{} shows images, and this program looks at environments with real observations only",
             name);
-    if (is_library(name))
+    if (is_file(name))
         return std::make_unique<plugin_environments>(name, count, seed, settings.environment_options);
     if (name == "classic/cart_pole")
         return std::make_unique<vector_environment<classic::cart_pole>>(count, seed, &tasks);

@@ -18,8 +18,8 @@ bool check(gmac::examples::train::settings const& settings) {
     gmac::serial_executor serial;
     auto const make = [&](std::size_t count, std::uint64_t seed) {
         auto worlds = train::make_environments(settings, count, seed, serial);
-        if (auto* const library = dynamic_cast<gmac::plugin_environments*>(worlds.get()))
-            library->guard_memory();
+        if (auto* const own = dynamic_cast<gmac::plugin_environments*>(worlds.get()))
+            own->guard_memory();
         return worlds;
     };
     bool sound = true;

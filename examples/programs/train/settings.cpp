@@ -116,7 +116,7 @@ settings deep_sea(std::size_t size) {
 }
 
 /// Of which nothing is known.
-settings library() {
+settings own() {
     settings s;
     s.frames = 1'000'000;
     s.environments = 16;
@@ -230,8 +230,9 @@ void from_json_value(std::string_view name, nlohmann::ordered_json const& json, 
 
 } // namespace
 
-bool is_library(std::string_view environment) {
-    return environment.ends_with(".so");
+bool is_file(std::string_view environment) {
+    return environment.starts_with('.') || environment.starts_with('/') || environment.ends_with(".so") ||
+           environment.ends_with(".py");
 }
 bool is_atari(std::string_view environment) {
     return environment.starts_with("ale/") && environment.size() > 4;
@@ -256,8 +257,8 @@ bool group_fits(std::string_view group, std::string_view environment) {
         return is_atari(environment);
     if (group == "Robots")
         return environment.starts_with("bullet/");
-    if (group == "Shared libraries")
-        return is_library(environment);
+    if (group == "Environments of your own")
+        return is_file(environment);
     if (group == "Windy cliff")
         return environment == "classic/windy_cliff";
     return group != "MinAtar games" || is_minatar(environment);
@@ -279,9 +280,9 @@ std::optional<std::size_t> deep_sea_size(std::string const& environment) {
 
 void require_environment(std::string const& name) {
     std::string const listed = deep_sea_size(name) ? name.substr(0, name.find(':')) + ":N" : name;
-    require(is_library(name) || std::ranges::find(environments, listed) != environments.end(),
-            "unknown environment \"{}\"; known are {}, and shared libraries, FILE.so", name,
-            fmt::join(environments, ", "));
+    require(is_file(name) || std::ranges::find(environments, listed) != environments.end(),
+            "unknown environment \"{}\"; known are {}, and your own: a shared library, FILE.so, or a program, ./FILE",
+            name, fmt::join(environments, ", "));
 }
 std::span<std::string_view const> preset_names() {
     return presets;
@@ -354,7 +355,7 @@ settings default_settings(std::string const& environment, std::string const& alg
                  : environment == "classic/cart_pole"   ? cart_pole(algorithm)
                  : environment == "classic/pendulum"    ? pendulum()
                  : environment == "classic/windy_cliff" ? windy_cliff()
-                 : is_library(environment)              ? library()
+                 : is_file(environment)                 ? own()
                                                         : bullet();
     s.environment = environment;
     s.algorithm = algorithm;

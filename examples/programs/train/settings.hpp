@@ -88,7 +88,7 @@ struct settings {
     bool normalize_rewards = false;
     double pushes = 0.0;             ///< N s, of the robots
     double exploring_starts = 0.0;   ///< share of the episodes, of the windy cliff
-    std::string environment_options; ///< text for a shared library
+    std::string environment_options; ///< text for an environment of one's own
     std::string critics;             ///< methods with a comma between two of them
     // For images.
     std::string trunk;              ///< of read_trunk; without a value the environment decides
@@ -195,7 +195,7 @@ struct settings {
               "impulse in N s by which the torso is pushed in a random direction, in one of a hundred steps; 0: never");
         visit("Windy cliff", "exploring-starts", exploring_starts,
               "share of the episodes in training that begin at any height");
-        visit("Shared libraries", "env-options", environment_options, "text that the library is given");
+        visit("Environments of your own", "env-options", environment_options, "text that it is given");
         visit("Atari and MinAtar games", "trunk", trunk,
               "conv:FILTERSxKERNELxSTRIDE for each convolution, then widths in place of --hidden; by default the "
               "paper's convolutions for Atari games and conv:16x3x1 for MinAtar");
@@ -217,8 +217,8 @@ struct settings {
 void require_environment(std::string const& name);
 /// The N of classic/deep_sea:N and classic/deep_sea_stochastic:N. Throws gmac::error if it is no number.
 [[nodiscard]] std::optional<std::size_t> deep_sea_size(std::string const& environment);
-/// Whether this is the file of a shared library, an absolute path in the settings of a run.
-[[nodiscard]] bool is_library(std::string_view environment);
+/// Whether this is a file, a shared library or a program, and no name; an absolute path in the settings of a run.
+[[nodiscard]] bool is_file(std::string_view environment);
 /// Whether this is the name of an Atari game, ale/GAME.
 [[nodiscard]] bool is_atari(std::string_view environment);
 /// The GAME of ale/GAME.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/environment/plugin.h>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/detail/checks.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/plugin/detail/library.hpp>
+#include <gmac/environment/plugin/detail/process.hpp>
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -27,94 +27,37 @@ namespace gmac::inline GMAC_ABI {
 
 namespace detail {
 
-/// A shared library that is open, with its environment's description, which was found to be whole.
-class environment_library {
-public:
-    explicit environment_library(std::filesystem::path const& file) : file_(file.string()) {
-        require(std::filesystem::exists(file), "there is no file {}", file_);
-        // With a slash in it, or the system's folders would be searched.
-        handle_.reset(dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL));
-        require(handle_ != nullptr, "{} is no shared library that can be loaded: {}", file_, reason());
-        void* const symbol = dlsym(handle_.get(), "gmac_environment_library");
-        require(symbol != nullptr,
-                "{} has no gmac_environment_library (gmac/environment/plugin.h), so it is no environment", file_);
-        auto* const library = reinterpret_cast<gmac_environment const* (*)()>(symbol);
-        description_ = library();
-        require(description_ != nullptr, "{}: gmac_environment_library returned no environment", file_);
-        check();
-    }
-
-    [[nodiscard]] gmac_environment const& operator*() const noexcept { return *description_; }
-    [[nodiscard]] gmac_environment const* operator->() const noexcept { return description_; }
-    [[nodiscard]] std::string const& file() const noexcept { return file_; }
-    [[nodiscard]] gmac::action_space const& action_space() const noexcept { return space_; }
-
-    /// What the environments say of the call that failed.
-    [[nodiscard]] std::string problem() const {
-        char const* const text = description_->problem ? description_->problem() : nullptr;
-        return text && *text ? text : "it gives no reason";
-    }
-
-private:
-    struct closed {
-        void operator()(void* handle) const noexcept { dlclose(handle); }
-    };
-    [[nodiscard]] static std::string reason() {
-        char const* const text = dlerror();
-        return text ? text : "no reason is known";
-    }
-
-    void check() {
-        gmac_environment const& is = *description_;
-        require(is.version == GMAC_ENVIRONMENT_VERSION,
-                "{} was made for version {} of gmac/environment/plugin.h, but this program has version {}", file_,
-                is.version, GMAC_ENVIRONMENT_VERSION);
-        for (auto const& [there, name] :
-             {std::pair(is.name != nullptr, "name"), std::pair(is.make != nullptr, "make"),
-              std::pair(is.destroy != nullptr, "destroy"), std::pair(is.reset != nullptr, "reset"),
-              std::pair(is.step != nullptr, "step")})
-            require(there, "{}: the environment's {} is NULL", file_, name);
-        require((is.state_size != nullptr) == (is.save != nullptr) && (is.save != nullptr) == (is.load != nullptr),
-                "{}: state_size, save and load must all be there or all be NULL", file_);
-        require(is.actions == 0 || is.action_size == 1,
-                "{}: a discrete action is one number, but the environment's action_size is {}", file_, is.action_size);
-        require(is.actions > 0 || is.allowed == nullptr, "{}: `allowed` is for discrete actions", file_);
-        require(is.actions > 0 || is.action_size == 0 || (is.low != nullptr && is.high != nullptr),
-                "{}: the actions are vectors, but their bounds are NULL", file_);
-        if (is.actions > 0)
-            space_ = discrete{is.actions};
-        else
-            space_ = box{{is.low, is.low + is.action_size}, {is.high, is.high + is.action_size}};
-        check_space(file_, space_, is.observation_size);
-    }
-
-    std::string file_;
-    std::unique_ptr<void, closed> handle_;
-    gmac_environment const* description_ = nullptr;
-    gmac::action_space space_;
-};
+[[nodiscard]] inline std::unique_ptr<environment_source> open_environment(std::filesystem::path const& file,
+                                                                          std::string const& options) {
+    require(std::filesystem::exists(file), "there is no file {}", file.string());
+    if (file.extension() == ".so")
+        return std::make_unique<environment_library>(file);
+    return std::make_unique<environment_process>(file, options);
+}
 
 } // namespace detail
 
-/// Environments of a shared library (gmac/environment/plugin.h), stepped by this thread:
+/// Environments of a shared library (a file that ends in .so, see gmac/environment/plugin.h), stepped by this thread, or of a
+/// program, which runs in a process of its own (gmac/environment/process.h):
 ///
 ///     gmac::plugin_environments worlds("./cliff.so", 16, /*seed*/ 1);
+///     gmac::plugin_environments others("./pole.py", 16, /*seed*/ 1);
 ///
-/// The constructor throws gmac::error, with the file's name, for what is no such library. What the library gives is checked as
-/// vector_environment checks its environments; what fails there is told with file, environment and step. Opt-in; needs POSIX.
+/// The constructor throws gmac::error, with the file's name, for what is no environment. What it gives is checked as
+/// vector_environment checks its environments; what fails there is told with file, environment and step. Opt-in; needs Linux.
 class plugin_environments final : public environment_batch {
 public:
     plugin_environments(std::filesystem::path const& file, std::size_t count, std::uint64_t seed,
                         std::string const& options = {})
-        : library_(file), count_(count) {
+        : source_(detail::open_environment(file, options)), library_(**source_), count_(count) {
         require(count > 0, "plugin_environments: 0 environments were asked for, but at least 1 is needed");
-        environments_ = {library_->make(count, seed, options.c_str()), library_->destroy};
-        require(environments_ != nullptr, "{}: the environments cannot be made: {}", library_.file(),
-                library_.problem());
-        observations_.resize(count * library_->observation_size);
-        finals_.resize(count * library_->observation_size);
-        actions_.resize(count * library_->action_size);
-        masks_.resize(library_->allowed ? count * library_->actions : 0, 1);
+        environments_ = {source_->make(count, seed, options), library_.destroy};
+        require(environments_ != nullptr, "{}: the environments cannot be made: {}", source_->file(),
+                source_->problem());
+        observations_.resize(count * library_.observation_size);
+        finals_.resize(count * library_.observation_size);
+        actions_.resize(count * library_.action_size);
+        masks_.resize(library_.allowed ? count * library_.actions : 0, 1);
         rewards_.resize(count);
         terminated_.resize(count);
         truncated_.resize(count);
@@ -124,11 +67,11 @@ public:
     }
 
     [[nodiscard]] std::size_t size() const noexcept override { return count_; }
-    [[nodiscard]] std::size_t observation_size() const noexcept override { return library_->observation_size; }
-    [[nodiscard]] gmac::action_space const& action_space() const noexcept override { return library_.action_space(); }
+    [[nodiscard]] std::size_t observation_size() const noexcept override { return library_.observation_size; }
+    [[nodiscard]] gmac::action_space const& action_space() const noexcept override { return source_->action_space(); }
     [[nodiscard]] matrix_view<std::uint8_t const> action_masks() const noexcept override {
         return masks_.empty() ? matrix_view<std::uint8_t const>()
-                              : matrix_view<std::uint8_t const>(masks_.data(), count_, library_->actions);
+                              : matrix_view<std::uint8_t const>(masks_.data(), count_, library_.actions);
     }
     /// From now on, what reset and step are to write is NaN before, and more memory lies behind it that nobody may write: so
     /// what a library leaves out, and what it writes past the end, is told like its other faults. For those who look for
@@ -140,13 +83,13 @@ public:
         rewards_.resize(rewards_.size() + guard_);
     }
     /// As the library names it.
-    [[nodiscard]] std::string_view name() const noexcept { return library_->name; }
+    [[nodiscard]] std::string_view name() const noexcept { return library_.name; }
 
     void reset(matrix_view<float> observations) override {
         require_shape(observations, count_, observation_size(), "observations", "plugin_environments::reset");
         begin_change();
         clear();
-        call("reset", library_->reset(environments_.get(), observations_.data()));
+        call("reset", library_.reset(environments_.get(), observations_.data()));
         check_guards("reset");
         std::ranges::fill(sums_, 0.0);
         std::ranges::fill(lengths_, 0);
@@ -160,15 +103,15 @@ public:
     void step(matrix_view<float const> actions, step_result const& result) override {
         require(!needs_reset_, "plugin_environments::step: reset has to be called first{}",
                 started_ ? ", since the last step failed or the episodes could not be restored" : "");
-        detail::check_step_shapes(actions, result, count_, observation_size(), library_->action_size,
+        detail::check_step_shapes(actions, result, count_, observation_size(), library_.action_size,
                                   "plugin_environments::step");
         take_actions(actions);
         begin_change();
         std::ranges::fill(terminated_, std::uint8_t(0));
         std::ranges::fill(truncated_, std::uint8_t(0));
         clear();
-        call("step", library_->step(environments_.get(), actions_.data(), observations_.data(), finals_.data(),
-                                    rewards_.data(), terminated_.data(), truncated_.data()));
+        call("step", library_.step(environments_.get(), actions_.data(), observations_.data(), finals_.data(),
+                                   rewards_.data(), terminated_.data(), truncated_.data()));
         check_guards("step");
         for (std::size_t e = 0; e < count_; ++e)
             finish_step(e, result);
@@ -184,7 +127,7 @@ public:
     }
     [[nodiscard]] std::uint64_t changes() const noexcept override { return changes_; }
     [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return finished_; }
-    [[nodiscard]] bool checkpointable() const noexcept override { return library_->save != nullptr; }
+    [[nodiscard]] bool checkpointable() const noexcept override { return library_.save != nullptr; }
 
     /// The library's state and the episodes so far; if the library stores none, a mark says so, and the batch that loads it
     /// asks for `reset`.
@@ -198,19 +141,19 @@ public:
         if (restorable == 0)
             return;
         require(checkpointable(), "{}: the checkpoint holds states of the environments, but they cannot be restored",
-                library_.file());
+                source_->file());
         std::vector<std::byte> bytes;
         if (!state.loading()) {
-            bytes.resize(library_->state_size(environments_.get()));
-            require(!bytes.empty(), "{}: the states cannot be stored: {}", library_.file(), library_.problem());
-            call("save", library_->save(environments_.get(), bytes.data()));
+            bytes.resize(library_.state_size(environments_.get()));
+            require(!bytes.empty(), "{}: the states cannot be stored: {}", source_->file(), source_->problem());
+            call("save", library_.save(environments_.get(), bytes.data()));
         }
         state("state", bytes);
         state("observations", std::span(observations_).first(count_ * observation_size()), count_, observation_size());
         state("reward_sums", std::span(sums_));
         state("lengths", std::span(lengths_));
         if (state.loading()) {
-            call("load", library_->load(environments_.get(), bytes.data(), bytes.size()));
+            call("load", library_.load(environments_.get(), bytes.data(), bytes.size()));
             look_at_masks();
         }
         needs_reset_ = false;
@@ -222,7 +165,7 @@ private:
     }
 
     void call(std::string_view what, int code) const {
-        require(code == 0, "{}: {} failed: {}", library_.file(), what, code == 0 ? "" : library_.problem());
+        require(code == 0, "{}: {} failed: {}", source_->file(), what, code == 0 ? "" : source_->problem());
     }
 
     void clear() {
@@ -234,7 +177,7 @@ private:
         for (auto const& [written, name] : {std::pair(&observations_, "observations"),
                                             std::pair(&finals_, "final observations"), std::pair(&rewards_, "rewards")})
             require(std::ranges::all_of(std::span(*written).last(guard_), [](float x) { return x != x; }),
-                    "{}: {} writes past the end of the {} {}", library_.file(), after, written->size() - guard_, name);
+                    "{}: {} writes past the end of the {} {}", source_->file(), after, written->size() - guard_, name);
     }
 
     void begin_change() noexcept {
@@ -249,7 +192,7 @@ private:
         for (std::size_t j = 0; j < observation.size(); ++j)
             if (!detail::is_finite(observation[j])) [[unlikely]]
                 fail("{}: environment {}, {} of its episode: observation element {} is {}, but must be finite",
-                     library_.file(), e, step == 0 ? "the reset" : fmt::format("step {}", step), j, observation[j]);
+                     source_->file(), e, step == 0 ? "the reset" : fmt::format("step {}", step), j, observation[j]);
     }
 
     void take_actions(matrix_view<float const> const& actions) {
@@ -257,10 +200,10 @@ private:
             for (std::size_t j = 0; j < actions.cols(); ++j) {
                 float const action = actions(e, j);
                 if (!detail::contains(action_space(), j, action)) [[unlikely]]
-                    detail::raise_action(library_.file(), action_space(), e, lengths_[e] + 1, j, action);
-                if (!masks_.empty() && masks_[e * library_->actions + static_cast<std::size_t>(action)] == 0)
+                    detail::raise_action(source_->file(), action_space(), e, lengths_[e] + 1, j, action);
+                if (!masks_.empty() && masks_[e * library_.actions + static_cast<std::size_t>(action)] == 0)
                     [[unlikely]]
-                    detail::raise_forbidden(library_.file(), e, lengths_[e] + 1, action);
+                    detail::raise_forbidden(source_->file(), e, lengths_[e] + 1, action);
                 actions_[e * actions.cols() + j] = action;
             }
     }
@@ -268,12 +211,12 @@ private:
     void finish_step(std::size_t e, step_result const& result) {
         std::uint64_t const length = lengths_[e] += 1;
         require(detail::is_finite(rewards_[e]),
-                "{}: environment {}, step {} of its episode: the reward is {}, but must be finite", library_.file(), e,
+                "{}: environment {}, step {} of its episode: the reward is {}, but must be finite", source_->file(), e,
                 length, rewards_[e]);
         require(
             terminated_[e] <= 1 && truncated_[e] <= 1,
             "{}: environment {}, step {} of its episode: terminated is {} and truncated {}, but they must be 0 or 1",
-            library_.file(), e, length, terminated_[e], truncated_[e]);
+            source_->file(), e, length, terminated_[e], truncated_[e]);
         check_observation(observations_, e, length);
         sums_[e] += static_cast<double>(rewards_[e]);
         result.rewards[e] = rewards_[e];
@@ -293,18 +236,19 @@ private:
         if (masks_.empty())
             return;
         std::ranges::fill(masks_, std::uint8_t(1));
-        call("allowed", library_->allowed(environments_.get(), masks_.data()));
+        call("allowed", library_.allowed(environments_.get(), masks_.data()));
         for (std::size_t e = 0; e < count_; ++e) {
-            auto const own = std::span(masks_).subspan(e * library_->actions, library_->actions);
+            auto const own = std::span(masks_).subspan(e * library_.actions, library_.actions);
             require(
                 std::ranges::any_of(own, [](std::uint8_t may) { return may != 0; }),
                 "{}: environment {}, after step {} of its episode: all of the {} actions are forbidden, but at least one "
                 "must be allowed",
-                library_.file(), e, lengths_[e], own.size());
+                source_->file(), e, lengths_[e], own.size());
         }
     }
 
-    detail::environment_library library_;
+    std::unique_ptr<detail::environment_source> source_;
+    gmac_environment const& library_;
     std::size_t count_;
     std::unique_ptr<void, void (*)(void*)> environments_{nullptr, nullptr};
     std::vector<float> observations_, finals_, actions_, rewards_;

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/environment/process.h>
+#include <gmac/core/error.hpp>
+#include <gmac/environment/plugin/detail/source.hpp>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+namespace gmac::inline GMAC_ABI::detail {
+
+/// Memory that a program shares with the child to which its descriptor is given. The beginning is a gmac_process.
+class shared_memory {
+public:
+    shared_memory() : descriptor_(::memfd_create("gmac", MFD_CLOEXEC)) {
+        require(descriptor_ >= 0, "there is no shared memory: {}", std::generic_category().message(errno));
+    }
+    shared_memory(shared_memory const&) = delete;
+    shared_memory& operator=(shared_memory const&) = delete;
+    ~shared_memory() {
+        unmap();
+        ::close(descriptor_);
+    }
+
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+    [[nodiscard]] gmac_process* operator->() const noexcept { return static_cast<gmac_process*>(start_); }
+    [[nodiscard]] std::byte* at(std::size_t byte) const noexcept { return static_cast<std::byte*>(start_) + byte; }
+
+    /// So many bytes from now on, the first of them as they were; false if there are not so many.
+    [[nodiscard]] bool resize(std::size_t size) {
+        if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0)
+            return false;
+        unmap();
+        void* const start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+        if (start == MAP_FAILED)
+            return false;
+        start_ = start;
+        size_ = size;
+        return true;
+    }
+
+    /// Copies to or from what lies behind `from`; false if it is not all there.
+    [[nodiscard]] bool read(std::size_t from, std::byte* to, std::size_t count) const noexcept {
+        return whole(count, [&](std::size_t done) {
+            return ::pread(descriptor_, to + done, count - done, static_cast<off_t>(from + done));
+        });
+    }
+    [[nodiscard]] bool write(std::size_t to, std::byte const* from, std::size_t count) const noexcept {
+        return whole(count, [&](std::size_t done) {
+            return ::pwrite(descriptor_, from + done, count - done, static_cast<off_t>(to + done));
+        });
+    }
+
+private:
+    template <class Some>
+    [[nodiscard]] static bool whole(std::size_t count, Some&& some) noexcept {
+        for (std::size_t done = 0; done < count;) {
+            ssize_t const part = some(done);
+            if (part <= 0 && !(part < 0 && errno == EINTR))
+                return false;
+            done += part > 0 ? static_cast<std::size_t>(part) : 0;
+        }
+        return true;
+    }
+    void unmap() noexcept {
+        if (start_)
+            ::munmap(start_, size_);
+        start_ = nullptr;
+    }
+
+    int descriptor_;
+    void* start_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// A child process in a group of its own, so that signals of the terminal do not reach it before its parent has done with it.
+/// It reads nothing, and what it prints goes to the standard error.
+class child_process {
+public:
+    /// `descriptor` is its third. Throws gmac::error if it cannot be started.
+    child_process(std::string const& file, int descriptor) {
+        posix_spawn_file_actions_t files;
+        posix_spawnattr_t how;
+        ::posix_spawn_file_actions_init(&files);
+        ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        ::posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+        ::posix_spawn_file_actions_adddup2(&files, descriptor, GMAC_PROCESS_DESCRIPTOR);
+        ::posix_spawnattr_init(&how);
+        sigset_t none, all;
+        ::sigemptyset(&none);
+        ::sigfillset(&all);
+        ::posix_spawnattr_setsigmask(&how, &none);
+        ::posix_spawnattr_setsigdefault(&how, &all);
+        ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        std::string const path = std::filesystem::absolute(file).string();
+        std::array<char*, 2> arguments{const_cast<char*>(path.c_str()), nullptr};
+        int const problem = ::posix_spawn(&id_, path.c_str(), &files, &how, arguments.data(), environ);
+        ::posix_spawnattr_destroy(&how);
+        ::posix_spawn_file_actions_destroy(&files);
+        std::string_view const advice = problem == EACCES ? "; it must be a program that may be executed (chmod +x)"
+                                        : problem == ENOEXEC
+                                            ? "; a script must begin with a line such as #!/usr/bin/env python3"
+                                            : "";
+        require(problem == 0, "cannot start {}: {}{}", file, std::generic_category().message(problem), advice);
+        running_ = true;
+    }
+    child_process(child_process const&) = delete;
+    child_process& operator=(child_process const&) = delete;
+    ~child_process() {
+        // It was told to end, or has failed.
+        for (int turn = 0; running() && turn < 100; ++turn)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        kill();
+    }
+
+    [[nodiscard]] bool running() noexcept {
+        if (running_ && ::waitpid(id_, &status_, WNOHANG) == id_)
+            running_ = false;
+        return running_;
+    }
+    void kill() noexcept {
+        if (!running_)
+            return;
+        ::kill(id_, SIGKILL);
+        ::waitpid(id_, &status_, 0);
+        running_ = false;
+    }
+    /// Of one that does not run any more.
+    [[nodiscard]] std::string end() const {
+        return WIFSIGNALED(status_) ? fmt::format("was ended by signal {}", WTERMSIG(status_))
+                                    : fmt::format("ended with exit status {}", WEXITSTATUS(status_));
+    }
+
+private:
+    pid_t id_ = 0;
+    int status_ = 0;
+    bool running_ = false;
+};
+
+/// A program that runs environments (gmac/environment/process.h). It ends with this object.
+class environment_process final : public environment_source {
+public:
+    environment_process(std::filesystem::path const& file, std::string const& options)
+        : environment_source(file), child_((begin(options), file.string()), memory_.descriptor()) {
+        if (!answered(std::chrono::seconds(60))) {
+            bool const slow = child_.running();
+            child_.kill();
+            fail("{} {} its environment (gmac/environment/process.h)", this->file(),
+                 slow ? "runs for a minute and has not described" : child_.end() + " before it described");
+        }
+        require(memory_->failed == 0, "{}: there is no environment: {}", this->file(), problem());
+        describe();
+        take(description_);
+    }
+    ~environment_process() override {
+        memory_->command = gmac_process_end;
+        ::sem_post(&memory_->asked.semaphore);
+    }
+
+    [[nodiscard]] void* make(std::size_t count, std::uint64_t seed, std::string const&) override {
+        std::size_t const floats = count * sizeof(float);
+        std::array<std::size_t, gmac_process_arrays> const sizes{floats * description_.action_size,
+                                                                 floats * description_.observation_size,
+                                                                 floats * description_.observation_size,
+                                                                 floats,
+                                                                 count,
+                                                                 count,
+                                                                 count * description_.actions};
+        std::array<std::uint64_t, gmac_process_arrays> at;
+        std::size_t size = sizeof(gmac_process);
+        for (std::size_t i = 0; i < at.size(); ++i) {
+            at[i] = size;
+            size += (sizes[i] + 63) / 64 * 64;
+        }
+        if (!memory_.resize(size)) {
+            problem_ = fmt::format("{} bytes cannot be shared: {}", size, std::generic_category().message(errno));
+            require(memory_.resize(sizeof(gmac_process)), "{}: the shared memory is lost", file());
+            return nullptr;
+        }
+        std::ranges::copy(at, memory_->at);
+        memory_->count = count;
+        memory_->seed = seed;
+        memory_->size = size;
+        return ask(gmac_process_make) ? this : nullptr;
+    }
+
+    [[nodiscard]] std::string problem() const override { return problem_.empty() ? "it gives no reason" : problem_; }
+
+private:
+    [[nodiscard]] static environment_process& self(void* environments) noexcept {
+        return *static_cast<environment_process*>(environments);
+    }
+    template <std::size_t N>
+    [[nodiscard]] static std::string text(char const (&bytes)[N]) {
+        return {bytes, std::find(bytes, bytes + N, '\0')};
+    }
+
+    void begin(std::string const& options) {
+        require(options.size() < sizeof(gmac_process::options),
+                "{}: the options have {} bytes, but may have {} at most", file(), options.size(),
+                sizeof(gmac_process::options) - 1);
+        require(memory_.resize(sizeof(gmac_process)), "there is no shared memory: {}",
+                std::generic_category().message(errno));
+        memory_->version = GMAC_PROCESS_VERSION;
+        std::ranges::copy(options, memory_->options);
+        ::sem_init(&memory_->asked.semaphore, 1, 0);
+        ::sem_init(&memory_->answered.semaphore, 1, 0);
+    }
+
+    void describe() {
+        constexpr std::size_t most = std::size(gmac_process{}.bounds) / 2;
+        constexpr std::uint64_t most_elements = std::uint64_t(1) << 32; // so that no size overflows
+        require(memory_->action_size <= most, "{}: an action has {} numbers, but may have {} at most", file(),
+                memory_->action_size, most);
+        require(memory_->observation_size <= most_elements && memory_->discrete_actions <= most_elements,
+                "{}: an observation has {} numbers and there are {} actions, but both must be at most {}", file(),
+                memory_->observation_size, memory_->discrete_actions, most_elements);
+        name_ = text(memory_->name);
+        std::ranges::copy(memory_->bounds, bounds_.begin());
+        description_.name = name_.c_str();
+        description_.observation_size = memory_->observation_size;
+        description_.actions = memory_->discrete_actions;
+        description_.action_size = memory_->action_size;
+        description_.low = bounds_.data();
+        description_.high = bounds_.data() + memory_->action_size;
+        if (memory_->has_masks != 0)
+            description_.allowed = allowed;
+        if (memory_->has_state != 0) {
+            description_.state_size = state_size;
+            description_.save = save;
+            description_.load = load;
+        }
+    }
+
+    /// False if the program ended, or does not answer in time.
+    [[nodiscard]] bool answered(std::chrono::seconds patience) {
+        auto const end = std::chrono::steady_clock::now() + patience;
+        while (true) {
+            std::timespec until{};
+            ::clock_gettime(CLOCK_REALTIME, &until);
+            until.tv_nsec += 100'000'000;
+            until.tv_sec += until.tv_nsec / 1'000'000'000;
+            until.tv_nsec %= 1'000'000'000;
+            if (::sem_timedwait(&memory_->answered.semaphore, &until) == 0) {
+                problem_ = memory_->failed != 0 ? text(memory_->problem) : std::string();
+                return true;
+            }
+            // Its last answer may have come just before its end.
+            if (errno != EINTR && (!child_.running() || std::chrono::steady_clock::now() > end))
+                return ::sem_trywait(&memory_->answered.semaphore) == 0;
+        }
+    }
+
+    [[nodiscard]] bool ask(gmac_process_command what) {
+        memory_->command = what;
+        memory_->failed = 0;
+        ::sem_post(&memory_->asked.semaphore);
+        if (answered(std::chrono::hours(24 * 365)))
+            return memory_->failed == 0;
+        problem_ = "its process " + child_.end();
+        return false;
+    }
+
+    template <class T>
+    void put(gmac_process_array which, T const* from, std::size_t count) const {
+        std::memcpy(memory_.at(memory_->at[which]), from, count * sizeof(T));
+    }
+    template <class T>
+    void get(gmac_process_array which, T* to, std::size_t count) const {
+        std::memcpy(to, memory_.at(memory_->at[which]), count * sizeof(T));
+    }
+
+    static void* make_none(std::size_t, std::uint64_t, char const*) { return nullptr; } // see make
+    static void destroy(void*) {}                                                       // see the destructor
+    static int reset(void* environments, float* observations) {
+        auto& process = self(environments);
+        std::size_t const elements = process.memory_->count * process.description_.observation_size;
+        process.put(gmac_process_observations, observations, elements);
+        if (!process.ask(gmac_process_reset))
+            return 1;
+        process.get(gmac_process_observations, observations, elements);
+        return 0;
+    }
+    static int step(void* environments, float const* actions, float* observations, float* finals, float* rewards,
+                    std::uint8_t* terminated, std::uint8_t* truncated) {
+        auto& process = self(environments);
+        std::size_t const count = process.memory_->count;
+        std::size_t const elements = count * process.description_.observation_size;
+        process.put(gmac_process_actions, actions, count * process.description_.action_size);
+        process.put(gmac_process_observations, observations, elements);
+        process.put(gmac_process_finals, finals, elements);
+        process.put(gmac_process_rewards, rewards, count);
+        process.put(gmac_process_terminated, terminated, count);
+        process.put(gmac_process_truncated, truncated, count);
+        if (!process.ask(gmac_process_step))
+            return 1;
+        process.get(gmac_process_observations, observations, elements);
+        process.get(gmac_process_finals, finals, elements);
+        process.get(gmac_process_rewards, rewards, count);
+        process.get(gmac_process_terminated, terminated, count);
+        process.get(gmac_process_truncated, truncated, count);
+        return 0;
+    }
+    static int allowed(void* environments, std::uint8_t* masks) {
+        auto& process = self(environments);
+        std::size_t const elements = process.memory_->count * process.description_.actions;
+        process.put(gmac_process_masks, masks, elements);
+        if (!process.ask(gmac_process_allowed))
+            return 1;
+        process.get(gmac_process_masks, masks, elements);
+        return 0;
+    }
+    static std::size_t state_size(void* environments) {
+        auto& process = self(environments);
+        return process.ask(gmac_process_save) ? process.memory_->state_size : 0;
+    }
+    /// What was written when its size was asked for.
+    static int save(void* environments, void* bytes) {
+        auto const& memory = self(environments).memory_;
+        return memory.read(memory->size, static_cast<std::byte*>(bytes), memory->state_size) ? 0 : 1;
+    }
+    static int load(void* environments, void const* bytes, std::size_t size) {
+        auto& process = self(environments);
+        process.memory_->state_size = size;
+        return process.memory_.write(process.memory_->size, static_cast<std::byte const*>(bytes), size) &&
+                       process.ask(gmac_process_load)
+                   ? 0
+                   : 1;
+    }
+
+    shared_memory memory_;
+    child_process child_;
+    std::string name_, problem_;
+    std::array<float, std::size(gmac_process{}.bounds)> bounds_{};
+    gmac_environment description_{.version = GMAC_ENVIRONMENT_VERSION,
+                                  .name = nullptr,
+                                  .observation_size = 0,
+                                  .actions = 0,
+                                  .action_size = 0,
+                                  .low = nullptr,
+                                  .high = nullptr,
+                                  .make = make_none,
+                                  .destroy = destroy,
+                                  .reset = reset,
+                                  .step = step,
+                                  .allowed = nullptr,
+                                  .state_size = nullptr,
+                                  .save = nullptr,
+                                  .load = nullptr,
+                                  .problem = nullptr};
+};
+
+} // namespace gmac::inline GMAC_ABI::detail

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/environment/plugin.h>
+#include <gmac/core/error.hpp>
+#include <gmac/environment/detail/checks.hpp>
+#include <gmac/environment/environment.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+namespace gmac::inline GMAC_ABI::detail {
+
+/// Where environments come from, with their description, which was found to be whole.
+class environment_source {
+public:
+    explicit environment_source(std::filesystem::path const& file) : file_(file.string()) {}
+    environment_source(environment_source const&) = delete;
+    environment_source& operator=(environment_source const&) = delete;
+    virtual ~environment_source() = default;
+
+    [[nodiscard]] gmac_environment const& operator*() const noexcept { return *description_; }
+    [[nodiscard]] std::string const& file() const noexcept { return file_; }
+    [[nodiscard]] gmac::action_space const& action_space() const noexcept { return space_; }
+
+    /// What the functions of the description are called with; null if it cannot be made.
+    [[nodiscard]] virtual void* make(std::size_t count, std::uint64_t seed, std::string const& options) {
+        return description_->make(count, seed, options.c_str());
+    }
+    /// Why the call that failed did so.
+    [[nodiscard]] virtual std::string problem() const {
+        char const* const text = description_->problem ? description_->problem() : nullptr;
+        return text && *text ? text : "it gives no reason";
+    }
+
+protected:
+    /// Throws gmac::error unless everything is there that must be.
+    void take(gmac_environment const& is) {
+        require(is.version == GMAC_ENVIRONMENT_VERSION,
+                "{} was made for version {} of gmac/environment/plugin.h, but this program has version {}", file_,
+                is.version, GMAC_ENVIRONMENT_VERSION);
+        for (auto const& [there, name] :
+             {std::pair(is.name != nullptr, "name"), std::pair(is.make != nullptr, "make"),
+              std::pair(is.destroy != nullptr, "destroy"), std::pair(is.reset != nullptr, "reset"),
+              std::pair(is.step != nullptr, "step")})
+            require(there, "{}: the environment's {} is NULL", file_, name);
+        require((is.state_size != nullptr) == (is.save != nullptr) && (is.save != nullptr) == (is.load != nullptr),
+                "{}: state_size, save and load must all be there or all be NULL", file_);
+        require(is.actions == 0 || is.action_size == 1,
+                "{}: a discrete action is one number, but the environment's action_size is {}", file_, is.action_size);
+        require(is.actions > 0 || is.allowed == nullptr, "{}: `allowed` is for discrete actions", file_);
+        require(is.actions > 0 || is.action_size == 0 || (is.low != nullptr && is.high != nullptr),
+                "{}: the actions are vectors, but their bounds are NULL", file_);
+        if (is.actions > 0)
+            space_ = discrete{is.actions};
+        else
+            space_ = box{{is.low, is.low + is.action_size}, {is.high, is.high + is.action_size}};
+        check_space(file_, space_, is.observation_size);
+        description_ = &is;
+    }
+
+private:
+    std::string file_;
+    gmac_environment const* description_ = nullptr;
+    gmac::action_space space_;
+};
+
+} // namespace gmac::inline GMAC_ABI::detail

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Environments whose every number is known, and faulty ones; which, --env-options says."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/environments/process"))
+import gmac_environment
+
+
+class Counting:
+    """Observations are (seed, step, sum of the actions); an episode has four steps; the reward is the action. With masks
+    the action of the step before is forbidden."""
+
+    observation_space = gmac_environment.Box(3)
+    action_space = gmac_environment.Discrete(3)
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.seed = self.last = -1
+        if kind == "masks":
+            self.action_masks = lambda: [action != self.last for action in range(3)]
+        if kind == "unknown":
+            raise ValueError("there is no such kind")
+
+    def reset(self, seed=None):
+        self.seed = self.seed + 1 if seed is None else seed % 1000
+        self.step_count, self.sum, self.last = 0, 0, -1
+        return [self.seed, 0, 0], {}
+
+    def step(self, action):
+        self.step_count += 1
+        self.sum += action
+        self.last = action
+        observation = [self.seed, self.step_count, [self.sum]]
+        if self.step_count == 3:
+            if self.kind == "raise":
+                raise ValueError("the wheel is off")
+            if self.kind == "exit":
+                os._exit(3)
+            if self.kind == "short":
+                observation.pop()
+            if self.kind == "nan":
+                observation[1] = float("nan")
+        return observation, action, self.step_count == 4 and action == 2, self.step_count == 4, {}
+
+
+class Box:
+    """Actions are two by two numbers, which become the observation."""
+
+    observation_space = gmac_environment.Box(4)
+
+    class action_space:
+        shape = (2, 2)
+        low = [[-1, -2], [-3, -4]]
+        high = [[1, 2], [3, 4]]
+
+    def reset(self, seed=None):
+        return [[0, 0], [0, 0]], {}
+
+    def step(self, action):
+        (a, b), (c, d) = action
+        return (a, (b, c), d), a + b, False, False, {}
+
+
+def make(options):
+    return Box() if options == "box" else Counting(options)
+
+
+gmac_environment.serve(make)
