@@ -108,6 +108,7 @@ gmac_environment const* gmac_environment_library(void) {
                             state_size,
                             save,
                             load,
+                            NULL,
                             problem};
     if (asks("version"))
         is.version = 7;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -97,6 +98,28 @@ TEST_CASE("bounds, shapes and masks come over", "[plugin]") {
     CHECK(message_of([&] { return c.step(masked), 0; }) ==
           std::string(GMAC_WORLDS) +
               ": environment 0, step 2 of its episode: the action is 0, which action_mask forbids there");
+}
+
+TEST_CASE("drawings come over, however many numbers they have", "[plugin]") {
+    CHECK_FALSE(plugin_environments(GMAC_WORLDS, 1, 1, "counting").draw(0));
+    plugin_environments worlds(GMAC_WORLDS, 2, 1, "drawn");
+    buffers b(worlds);
+    worlds.reset(b.observation_view());
+    b.step(worlds);
+    auto const drawn = worlds.draw(1);
+    REQUIRE(drawn);
+    CHECK(std::array{drawn->left, drawn->right, drawn->bottom, drawn->top, drawn->seconds} ==
+          std::array{0.0f, 8.0f, -1.0f, 1.0f, 0.5f});
+    REQUIRE(drawn->lines.size() == 2);
+    CHECK(drawn->lines[0].colour == 0);
+    CHECK(drawn->lines[0].points == std::vector<std::array<float, 2>>{{0.0f, 0.0f}, {8.0f, 0.0f}});
+    CHECK(drawn->lines[1].colour == 3);
+    CHECK(drawn->lines[1].points == std::vector<std::array<float, 2>>(600, {1.0f, 0.25f}));
+    b.step(worlds);
+    CHECK(message_of([&] { return worlds.draw(1); }) ==
+          std::string(GMAC_WORLDS) +
+              ": environment 1: the drawing must begin with its window, the left, right, lower and "
+              "upper end, and the seconds of a step");
 }
 
 TEST_CASE("a stored state of another process goes on as it was", "[plugin]") {

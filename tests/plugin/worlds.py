@@ -45,6 +45,13 @@ class Counting:
         return observation, action, self.step_count == 4 and action == 2, self.step_count == 4, {}
 
 
+class Drawn(Counting):
+    def draw(self):
+        if self.step_count == 2:
+            return (0, 0, 0, 1), 0.5, []
+        return (0, 8, -1, 1), 0.5, [(0, [(0, 0), (8, 0)]), (3, [(self.step_count, 0.25)] * 600)]
+
+
 class Box:
     """Actions are two by two numbers, which become the observation."""
 
@@ -64,7 +71,7 @@ class Box:
 
 
 def make(options):
-    return Box() if options == "box" else Counting(options)
+    return Box() if options == "box" else Drawn(options) if options == "drawn" else Counting(options)
 
 
 gmac_environment.serve(make)

@@ -59,6 +59,23 @@ public:
         return {.reward = 1.0, .terminated = fell};
     }
 
+    [[nodiscard]] gmac::drawing draw() const {
+        auto const x = static_cast<float>(now_.position);
+        auto const end = static_cast<float>(position_limit);
+        auto const pole = static_cast<float>(2.0 * half_length);
+        std::array const tip{x + pole * static_cast<float>(std::sin(now_.angle)),
+                             0.2f + pole * static_cast<float>(std::cos(now_.angle))};
+        return {.left = -2.7f,
+                .right = 2.7f,
+                .bottom = -0.3f,
+                .top = 1.5f,
+                .seconds = static_cast<float>(time_step),
+                .lines = {{0, {{-end, 0.1f}, {-end, 0.0f}, {end, 0.0f}, {end, 0.1f}}},
+                          {1,
+                           {{x - 0.2f, 0.0f}, {x - 0.2f, 0.2f}, {x + 0.2f, 0.2f}, {x + 0.2f, 0.0f}, {x - 0.2f, 0.0f}}},
+                          {2, {{x, 0.2f}, tip}}}};
+    }
+
     void persist(gmac::archive& state) {
         std::array<double, 4> all{now_.position, now_.velocity, now_.angle, now_.angular_velocity};
         state("state", std::span<double>(all));

@@ -73,6 +73,25 @@ public:
         return {.reward = reward, .terminated = last_row};
     }
 
+    /// The sea, the treasure, the way that leads to it and the diver; rows go down.
+    [[nodiscard]] gmac::drawing draw() const {
+        auto const end = static_cast<float>(size_);
+        return {.left = -1.0f,
+                .right = end,
+                .bottom = -end - 1.0f,
+                .top = 1.0f,
+                .seconds = 0.25f,
+                .lines = {{0,
+                           {{-0.5f, 0.5f},
+                            {end - 0.5f, 0.5f},
+                            {end - 0.5f, 0.5f - end},
+                            {-0.5f, 0.5f - end},
+                            {-0.5f, 0.5f}}},
+                          {0, {{0.0f, 0.0f}, {end - 1.0f, 1.0f - end}}},
+                          {3, {{end - 1.0f, 1.0f - end}}},
+                          {2, {{static_cast<float>(column_), -static_cast<float>(row_)}}}}};
+    }
+
     void persist(gmac::archive& state) {
         std::array<std::uint64_t, 2> both{row_, column_};
         state("field", std::span<std::uint64_t>(both));

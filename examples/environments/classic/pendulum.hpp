@@ -51,6 +51,16 @@ public:
         return {.reward = -cost};
     }
 
+    [[nodiscard]] gmac::drawing draw() const {
+        std::array const tip{static_cast<float>(-std::sin(now_.angle)), static_cast<float>(std::cos(now_.angle))};
+        return {.left = -1.3f,
+                .right = 1.3f,
+                .bottom = -1.3f,
+                .top = 1.3f,
+                .seconds = static_cast<float>(time_step),
+                .lines = {{0, {{-0.5f, 0.0f}, {0.5f, 0.0f}}}, {2, {{0.0f, 0.0f}, tip}}, {1, {tip}}}};
+    }
+
     void persist(gmac::archive& state) {
         std::array<double, 2> all{now_.angle, now_.angular_velocity};
         state("state", std::span<double>(all));

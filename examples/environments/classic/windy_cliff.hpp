@@ -81,6 +81,25 @@ public:
         return {.reward = now_.fallen() ? -fall_cost : -step_cost, .terminated = now_.fallen() || now_.arrived()};
     }
 
+    /// The cliff, the goal and the walker.
+    [[nodiscard]] gmac::drawing draw() const {
+        constexpr float end = columns - 0.5f;
+        return {.left = -1.0f,
+                .right = columns,
+                .bottom = -1.0f,
+                .top = rows,
+                .seconds = 0.25f,
+                .lines = {{0,
+                           {{-0.5f, -0.5f},
+                            {0.5f, -0.5f},
+                            {0.5f, 0.5f},
+                            {end - 1.0f, 0.5f},
+                            {end - 1.0f, -0.5f},
+                            {end, -0.5f}}},
+                          {3, {{columns - 1.0f, 0.0f}}},
+                          {2, {{static_cast<float>(now_.column), static_cast<float>(now_.height)}}}}};
+    }
+
     void persist(gmac::archive& state) {
         std::array<std::int32_t, 2> both{now_.height, now_.column};
         state("place", std::span<std::int32_t>(both));

@@ -104,6 +104,19 @@ static int load(void* environments, void const* bytes, size_t size) {
     return 0;
 }
 
+/* The corridor, its goal and the walker. */
+static size_t draw(void* environments, size_t index, float* numbers, size_t most) {
+    corridor* all = environments;
+    float const right = fields - 0.5f;
+    float const drawn[] = {-1, fields, -1.5f, 1.5f, 0.1f, /* the window, and the seconds */
+                           0, 5, -0.5f, -0.5f, right, -0.5f, right, 0.5f, -0.5f, 0.5f, -0.5f, -0.5f, /* the walls */
+                           2, 2, right - 0.9f, -0.4f, right - 0.1f, 0.4f,                            /* the goal */
+                           1, 1, (float)all->walkers[index].place, 0};
+    size_t const count = sizeof(drawn) / sizeof(drawn[0]);
+    memcpy(numbers, drawn, (count < most ? count : most) * sizeof(float));
+    return count;
+}
+
 static char const* problem(void) {
     return why;
 }
@@ -121,6 +134,7 @@ gmac_environment const* gmac_environment_library(void) {
                                                  .state_size = state_size,
                                                  .save = save,
                                                  .load = load,
+                                                 .draw = draw,
                                                  .problem = problem};
     return &description;
 }

@@ -25,6 +25,7 @@ pub struct GmacEnvironment {
     state_size: Option<extern "C" fn(*mut c_void) -> usize>,
     save: Option<extern "C" fn(*mut c_void, *mut c_void) -> c_int>,
     load: Option<extern "C" fn(*mut c_void, *const c_void, usize) -> c_int>,
+    draw: Option<extern "C" fn(*mut c_void, usize, *mut f32, usize) -> usize>,
     problem: Option<extern "C" fn() -> *const c_char>,
 }
 unsafe impl Sync for GmacEnvironment {}
@@ -137,7 +138,7 @@ extern "C" fn load(environments: *mut c_void, bytes: *const c_void, size: usize)
 }
 
 static DESCRIPTION: GmacEnvironment = GmacEnvironment {
-    version: 1,
+    version: 2,
     name: b"corridor\0".as_ptr() as *const c_char,
     observation_size: 1,
     actions: 2,
@@ -152,6 +153,7 @@ static DESCRIPTION: GmacEnvironment = GmacEnvironment {
     state_size: Some(state_size),
     save: Some(save),
     load: Some(load),
+    draw: None,
     problem: None,
 };
 

@@ -33,6 +33,11 @@ class Corridor:
     def observe(self):
         return [2 * self.place / (FIELDS - 1) - 1]
 
+    def draw(self):
+        walls = (0, [(-0.5, -0.5), (FIELDS - 0.5, -0.5), (FIELDS - 0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5)])
+        goal = (2, [(FIELDS - 1.4, -0.4), (FIELDS - 0.6, 0.4)])
+        return (-1, FIELDS, -1.5, 1.5), 0.1, [walls, goal, (1, [(self.place, 0)])]
+
     # Without these two a run starts new episodes when it is resumed.
     def save_state(self):
         return pickle.dumps((self.random.getstate(), self.place, self.steps))

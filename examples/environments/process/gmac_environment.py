@@ -20,6 +20,9 @@ and, if they are there,
 
     action_masks()              of discrete actions: which may come next, a number or truth value for each
     save_state(), load_state(bytes)   everything that the next step depends on, as bytes: so runs are resumed bit for bit
+    draw()                      gives ((left, right, bottom, top), seconds, [(colour, [(x, y), …]), …]): a window, how long a
+                                step is shown, and lines for people to see, of colour 0 for what stands still, 1 to 4 for
+                                what is told apart
 
 Observations and actions are numbers or, nested as one likes, sequences of numbers; arrays of NumPy are, too. An action in a
 box is a list of its shape (flat for one dimension), or an array if the box's own `low` is one of NumPy.
@@ -33,10 +36,10 @@ import time
 import traceback
 
 _DESCRIPTOR = 3
-_END, _MAKE, _RESET, _STEP, _ALLOWED, _SAVE, _LOAD = range(7)
+_END, _MAKE, _RESET, _STEP, _ALLOWED, _SAVE, _LOAD, _DRAW = range(8)
 # Where things are in gmac_process (include/gmac/environment/process.h).
-_COMMAND, _FAILED, _ASKED, _ANSWERED, _SPACES, _COUNT, _AT, _STATE_SIZE = 4, 8, 16, 72, 128, 168, 192, 248
-_NAME, _PROBLEM, _OPTIONS, _BOUNDS, _BYTES = 256, 512, 2048, 4096, 12288
+_COMMAND, _FAILED, _ASKED, _ANSWERED, _SPACES, _COUNT, _AT, _INDEX, _STATE_SIZE = 4, 8, 16, 72, 128, 176, 200, 256, 264
+_NAME, _PROBLEM, _OPTIONS, _BOUNDS, _BYTES = 272, 512, 2048, 4096, 12288
 
 
 class Discrete:
@@ -150,7 +153,8 @@ class _Server:
                 self._to_action = lambda row: _shaped(row, self._shape)
         whole = [hasattr(self._first, name) for name in ("save_state", "load_state")]
         masks = self._discrete and hasattr(self._first, "action_masks")
-        struct.pack_into("5Q", self._memory, _SPACES, self._elements, self._actions, self._action_size, masks, all(whole))
+        drawn = hasattr(self._first, "draw")
+        struct.pack_into("6Q", self._memory, _SPACES, self._elements, self._actions, self._action_size, masks, all(whole), drawn)
         self._put_text(_NAME, _PROBLEM, type(self._first).__name__)
         self._libc.sem_post(self._answered)
 
@@ -161,7 +165,7 @@ class _Server:
         if command == _END:
             return False
         try:
-            (self._make_all, self._reset, self._step, self._allowed, self._save, self._load)[command - 1]()
+            (self._make_all, self._reset, self._step, self._allowed, self._save, self._load, self._draw)[command - 1]()
         except Exception:
             traceback.print_exc()
             self.fail()
@@ -234,7 +238,16 @@ class _Server:
 
     def _save(self):
         states = [one.save_state() for one in self._all]
-        data = struct.pack(f"{len(states)}Q", *map(len, states)) + b"".join(states)
+        self._hand_over(struct.pack(f"{len(states)}Q", *map(len, states)) + b"".join(states))
+
+    def _draw(self):
+        window, seconds, lines = self._all[struct.unpack_from("Q", self._memory, _INDEX)[0]].draw()
+        numbers = [*window, seconds]
+        for colour, points in lines:
+            numbers += [colour, len(points), *_flat(points)]
+        self._hand_over(struct.pack(f"{len(numbers)}f", *numbers))
+
+    def _hand_over(self, data):
         struct.pack_into("Q", self._memory, _STATE_SIZE, len(data))
         done = 0
         while done < len(data):

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -44,6 +45,9 @@ public:
     }
     void observe(matrix_view<O> observations) const override { worlds_->observe(observations); }
     [[nodiscard]] std::uint64_t changes() const noexcept override { return worlds_->changes(); }
+    [[nodiscard]] std::optional<drawing> draw(std::size_t environment) const override {
+        return worlds_->draw(environment);
+    }
 
     [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return worlds_->finished(); }
     [[nodiscard]] bool checkpointable() const noexcept override { return worlds_->checkpointable(); }

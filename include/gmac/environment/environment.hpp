@@ -5,6 +5,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/environment/drawing.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -119,6 +120,13 @@ template <class E>
 concept mask_is_readable = has_mask<E> || !requires { &E::action_mask; };
 
 template <class E>
+concept has_drawing = requires(E const& world) {
+    { world.draw() } -> std::same_as<drawing>;
+};
+template <class E>
+concept drawing_is_readable = has_drawing<E> || !requires { &E::draw; };
+
+template <class E>
 concept scores_games = requires(E& world) {
     { world.take_finished() } -> std::same_as<std::optional<finished_episode>>;
     world.abandon();
@@ -133,8 +141,8 @@ concept scores_half =
 /// An environment is a small struct with these members. `step` takes an int for a discrete space and a
 /// std::span<float const> for a box; `reset` and `step` write the new observation, as floats unless the environment
 /// declares `using observation_type = std::uint8_t`. A member `observation_history history() const` asks for states
-/// of several observations, one `void action_mask(std::span<std::uint8_t> allowed) const` forbids actions. After the end
-/// of an episode the caller resets before it steps again.
+/// of several observations, one `void action_mask(std::span<std::uint8_t> allowed) const` forbids actions, one `gmac::drawing
+/// draw() const` shows the state to people. After the end of an episode the caller resets before it steps again.
 template <class E>
 concept environment =
     observation_element<observation_of<E>> &&
@@ -143,7 +151,7 @@ concept environment =
         { same.action_space() } -> std::convertible_to<action_space>;
         { world.reset(random, observation) } -> std::same_as<void>;
     } && detail::takes_actions_of_its_space<E> && detail::history_is_readable<E> && detail::mask_is_readable<E> &&
-    !detail::scores_half<E>;
+    detail::drawing_is_readable<E> && !detail::scores_half<E>;
 
 /// An environment that asks for states of several observations.
 template <class E>
@@ -154,6 +162,10 @@ concept environment_with_history = environment<E> && detail::has_history<E>;
 /// next; one at least must be left. What it writes must depend on nothing but what `persist` visits.
 template <class E>
 concept masked_environment = environment<E> && detail::has_mask<E>;
+
+/// An environment that can be looked at: `draw` gives its state as lines.
+template <class E>
+concept drawn_environment = environment<E> && detail::has_drawing<E>;
 
 /// What the environment asks for; one observation if it asks for nothing.
 template <environment E>
@@ -224,6 +236,9 @@ public:
     /// Another number after each reset, step and restoring, and after all else that changes what `observe` gives: so an
     /// agent knows whether somebody else has moved its environments.
     [[nodiscard]] virtual std::uint64_t changes() const noexcept = 0;
+
+    /// What the environment of this number looks like now; nothing if it cannot be drawn.
+    [[nodiscard]] virtual std::optional<drawing> draw(std::size_t /*environment*/) const { return std::nullopt; }
 
     /// The episodes that ended in the last step or reset, in the order of their environments; one may have several.
     [[nodiscard]] virtual std::span<finished_episode const> finished() const noexcept = 0;

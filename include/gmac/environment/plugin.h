@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define GMAC_ENVIRONMENT_VERSION 1u
+#define GMAC_ENVIRONMENT_VERSION 2u
 
 typedef struct gmac_environment {
     uint32_t version;        /* GMAC_ENVIRONMENT_VERSION */
@@ -48,6 +48,12 @@ typedef struct gmac_environment {
     size_t (*state_size)(void* environments);
     int (*save)(void* environments, void* bytes);
     int (*load)(void* environments, void const* bytes, size_t size);
+
+    /* What environment `index` looks like now, as lines for people to see: writes the left, right, lower and upper end of a
+     * window, the seconds that a step is shown, and of each line its colour (0 for what stands still, 1 to 4 for what is told apart), the number of its points and
+     * x and y of each. Returns how many numbers that are; those beyond `most` are not written, and then it is called again
+     * with more room. NULL: it cannot be drawn. */
+    size_t (*draw)(void* environments, size_t index, float* numbers, size_t most);
 
     /* Why the last call of this thread failed. NULL: no reason is given. */
     char const* (*problem)(void);

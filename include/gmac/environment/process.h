@@ -24,7 +24,8 @@ enum gmac_process_command {
     gmac_process_step = 3,
     gmac_process_allowed = 4,
     gmac_process_save = 5,    /* writes `state_size` bytes into the file behind the `size` bytes that are mapped */
-    gmac_process_load = 6     /* reads them from there */
+    gmac_process_load = 6,    /* reads them from there */
+    gmac_process_draw = 7     /* writes `state_size` bytes there, floats that show environment `index` */
 };
 
 enum gmac_process_array {
@@ -53,10 +54,11 @@ typedef struct gmac_process {
     uint64_t action_size;      /* 1 for a discrete action */
     uint64_t has_masks;        /* 1: gmac_process_allowed is asked for */
     uint64_t has_state;        /* 1: gmac_process_save and gmac_process_load are asked for */
-    /* At byte 168, of gmac: */
-    uint64_t count, seed, size, at[gmac_process_arrays];
-    uint64_t state_size; /* at byte 248, of who wrote the state */
-    char name[256];      /* of the program, ends with 0 like all texts */
+    uint64_t has_drawing;      /* 1: gmac_process_draw is asked for */
+    /* At byte 176, of gmac: */
+    uint64_t count, seed, size, at[gmac_process_arrays], index;
+    uint64_t state_size; /* at byte 264, of who wrote the state */
+    char name[240];      /* at byte 272, of the program, ends with 0 like all texts */
     char problem[1536];  /* of the program */
     char options[2048];  /* of gmac, from the beginning: text of the environment's own, or empty */
     float bounds[2048];  /* at byte 4096: the lowest numbers of an action, then the highest; action_size is 1024 at most */

@@ -36,6 +36,11 @@ public:
     {
         world_.action_mask(allowed);
     }
+    [[nodiscard]] drawing draw() const
+        requires drawn_environment<E>
+    {
+        return world_.draw();
+    }
     [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
     [[nodiscard]] E& world() noexcept { return world_; }
     [[nodiscard]] E const& world() const noexcept { return world_; }

@@ -70,7 +70,14 @@ public:
                               : matrix_view<std::uint8_t const>(masks_.data(), size(), action_count());
     }
 
-    /// One of the environments, to look at or to draw.
+    [[nodiscard]] std::optional<drawing> draw(std::size_t environment) const override {
+        if constexpr (drawn_environment<E>)
+            return slots_.at(environment).world.draw();
+        else
+            return std::nullopt;
+    }
+
+    /// One of the environments, to look at.
     [[nodiscard]] E& operator[](std::size_t i) noexcept { return slots_[i].world; }
     [[nodiscard]] E const& operator[](std::size_t i) const noexcept { return slots_[i].world; }
 

@@ -6,6 +6,7 @@
 #include <gmac/core/view.hpp>
 #include <gmac/environment/detail/checks.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/plugin/detail/drawing_numbers.hpp>
 #include <gmac/environment/plugin/detail/library.hpp>
 #include <gmac/environment/plugin/detail/process.hpp>
 
@@ -17,6 +18,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -126,6 +128,24 @@ public:
             detail::copy_row(row(observations_, e), observations.row(e));
     }
     [[nodiscard]] std::uint64_t changes() const noexcept override { return changes_; }
+    [[nodiscard]] std::optional<drawing> draw(std::size_t environment) const override {
+        require(environment < count_, "plugin_environments::draw: environment {} of {}", environment, count_);
+        if (library_.draw == nullptr)
+            return std::nullopt;
+        std::vector<float> numbers(1024);
+        auto const ask = [&] {
+            return library_.draw(environments_.get(), environment, numbers.data(), numbers.size());
+        };
+        if (std::size_t const all = ask(); all > numbers.size()) {
+            numbers.resize(all);
+            numbers.resize((std::min)(all, ask()));
+        } else {
+            numbers.resize(all);
+        }
+        require(!numbers.empty(), "{}: environment {} cannot be drawn: {}", source_->file(), environment,
+                source_->problem());
+        return detail::drawing_of(fmt::format("{}: environment {}", source_->file(), environment), numbers);
+    }
     [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return finished_; }
     [[nodiscard]] bool checkpointable() const noexcept override { return library_.save != nullptr; }
 

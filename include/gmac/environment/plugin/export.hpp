@@ -6,6 +6,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
+#include <gmac/environment/plugin/detail/drawing_numbers.hpp>
 #include <gmac/environment/requirements.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
@@ -146,6 +147,7 @@ private:
                 stored ? state_size : nullptr,
                 stored ? save : nullptr,
                 stored ? load : nullptr,
+                drawn_environment<E> ? draw : nullptr,
                 problem};
     }
 
@@ -212,6 +214,15 @@ private:
             for (std::size_t j = 0; j < masks.cols(); ++j)
                 allowed[e * masks.cols() + j] = masks(e, j);
         return 0;
+    }
+    static std::size_t draw(void* environments, std::size_t index, float* numbers, std::size_t most) {
+        std::vector<float> all;
+        attempt([&] {
+            if (auto const drawn = of(environments).worlds.draw(index))
+                all = numbers_of(*drawn);
+        });
+        std::copy_n(all.begin(), (std::min)(most, all.size()), numbers);
+        return all.size();
     }
     /// `save` copies what was written here.
     [[nodiscard]] static std::size_t state_size(void* environments) {

@@ -246,6 +246,8 @@ private:
         description_.high = bounds_.data() + memory_->action_size;
         if (memory_->has_masks != 0)
             description_.allowed = allowed;
+        if (memory_->has_drawing != 0)
+            description_.draw = draw;
         if (memory_->has_state != 0) {
             description_.state_size = state_size;
             description_.save = save;
@@ -349,6 +351,17 @@ private:
                    : 1;
     }
 
+    static std::size_t draw(void* environments, std::size_t index, float* numbers, std::size_t most) {
+        auto& process = self(environments);
+        process.memory_->index = index;
+        if (!process.ask(gmac_process_draw))
+            return 0;
+        std::size_t const count = process.memory_->state_size / sizeof(float);
+        bool const whole = process.memory_.read(process.memory_->size, reinterpret_cast<std::byte*>(numbers),
+                                                (std::min)(count, most) * sizeof(float));
+        return whole ? count : 0;
+    }
+
     shared_memory memory_;
     child_process child_;
     std::string name_, problem_;
@@ -368,6 +381,7 @@ private:
                                   .state_size = nullptr,
                                   .save = nullptr,
                                   .load = nullptr,
+                                  .draw = nullptr,
                                   .problem = nullptr};
 };
 
