@@ -120,6 +120,38 @@ TEST_CASE("gmac-act tells the distribution that a run expects", "[deploy]") {
     CHECK(far.text.find("line 1: the network's outputs are not finite") != std::string::npos);
 }
 
+TEST_CASE("gmac-act does no action that a line's mask forbids", "[deploy]") {
+    deployed_policy<> policy(nn::mlp<backends::simd<float>>({2, 1}, {.function = nn::activation::none}),
+                             {actors::categorical{}, discrete{3}});
+    policy.parameters()[0] = 1.0f; // the trunk is the first number, the logits 0, 2 and 3 times that
+    policy.parameters()[4] = 2.0f;
+    policy.parameters()[5] = 3.0f;
+    scratch_folder folder;
+    auto const file = (folder.path / "policy.safetensors").string();
+    save_policy(file, policy);
+    auto const after = [&](std::string const& text, std::string const& options = "--masks") {
+        std::ofstream(folder.path / "input") << text;
+        return act(fmt::format("'{}' {} <'{}'", file, options, (folder.path / "input").string()));
+    };
+    CHECK(after("1 9 1 1 1\n1 9 1 1 0\n1 9 1 0 0\n-1 9 0 1 1\n").text == "2\n1\n0\n1\n");
+    CHECK(after("1 9", "").text == "2\n");
+    auto const fails = [&](std::string const& text, std::string const& why) {
+        auto const result = after(text);
+        INFO(result.text);
+        CHECK(result.status == 1);
+        CHECK(result.text.ends_with(why + "\n"));
+    };
+    fails("1 9 1 1 1\n1 9 1 1\n", "line 2 has 4 numbers, but an observation has 2, and its mask 3");
+    fails("1 9 1 0.5 1\n", "line 1, number 4: 0.5 is of the mask, but not 0 or 1");
+    fails("1 9 0 0 0\n", "line 1: its mask forbids all of the 3 actions");
+    CHECK(
+        after("", "--masks --distribution").text.ends_with("--masks is for actions, and --distribution tells none\n"));
+    deployed_policy<> const real(nn::mlp<backends::simd<float>>({2, 1}, {.function = nn::activation::none}),
+                                 {actors::diagonal_gaussian{}, box::uniform(1, -1.0f, 1.0f)});
+    save_policy(file, real);
+    fails("0 0 1", "--masks is for discrete actions, but the policy's are real numbers");
+}
+
 TEST_CASE("gmac-act takes one observation a line, to the last token", "[deploy]") {
     deployed_policy<> policy(nn::mlp<backends::simd<float>>({2, 1}, {.function = nn::activation::none}),
                              {actors::diagonal_gaussian{}, box::uniform(1, -HUGE_VALF, HUGE_VALF)});

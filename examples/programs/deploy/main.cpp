@@ -58,9 +58,9 @@ template <class Number>
     return problem == std::errc();
 }
 
-/// Reads an observation from a line, or says what is wrong with it.
+/// Reads an observation, with a mask of so many actions after it, from a line, or says what is wrong with it.
 template <class Number>
-void read(std::string_view text, std::size_t line, std::vector<Number>& observation) {
+void read(std::string_view text, std::size_t line, std::vector<Number>& observation, std::vector<std::uint8_t>& mask) {
     std::string_view constexpr blanks = " \t\r";
     std::size_t count = 0;
     for (auto begin = text.find_first_not_of(blanks); begin != text.npos; begin = text.find_first_not_of(blanks)) {
@@ -70,18 +70,25 @@ void read(std::string_view text, std::size_t line, std::vector<Number>& observat
         Number number{};
         gmac::require(read(word, number), "line {}, number {}: {} is not {}", line, count + 1,
                       gmac::safetensors::in_quotes(std::string(word)), kind_of(number));
-        if (count < observation.size())
+        if (count < observation.size()) {
             observation[count] = number;
+        } else if (count - observation.size() < mask.size()) {
+            gmac::require(number == Number(0) || number == Number(1),
+                          "line {}, number {}: {} is of the mask, but not 0 or 1", line, count + 1, word);
+            mask[count - observation.size()] = number == Number(1);
+        }
         ++count;
     }
-    gmac::require(count == observation.size(), "line {} has {} numbers, but an observation has {}", line, count,
-                  observation.size());
+    gmac::require(count == observation.size() + mask.size(), "line {} has {} numbers, but an observation has {}{}",
+                  line, count, observation.size(), mask.empty() ? "" : fmt::format(", and its mask {}", mask.size()));
+    gmac::require(mask.empty() || std::ranges::count(mask, 0) < std::ssize(mask),
+                  "line {}: its mask forbids all of the {} actions", line, mask.size());
 }
 
-/// Calls answer(observation, line) for each line; what it prints is written at once, since who sees it only now and then could
+/// Calls answer(observation, mask, line) for each line, which has a mask of `actions` numbers after the observation; what it prints is written at once, since who sees it only now and then could
 /// not act by it. The parameter `risk` is added as a network of a range wants it.
 template <class Network, class Answer>
-void answer_lines(Network const& network, std::optional<double> risk, Answer&& answer) {
+void answer_lines(Network const& network, std::optional<double> risk, std::size_t actions, Answer&& answer) {
     auto const& range = network.description().range;
     gmac::require(range.has_value() || !risk, "--risk is {}, but the policy has learned to act by one statistic only",
                   risk.value_or(0.0));
@@ -90,13 +97,14 @@ void answer_lines(Network const& network, std::optional<double> risk, Answer&& a
                   range ? gmac::name_of(range->kind) : "", range ? range->low : 0.0, range ? range->high : 0.0);
     using number = typename Network::observation_type;
     std::vector<number> observation(network.observation_size() - (risk ? 1 : 0)), seen;
+    std::vector<std::uint8_t> mask(actions);
     std::string text;
     for (std::size_t line = 1; std::getline(std::cin, text); ++line) {
-        read(text, line, observation);
+        read(text, line, observation, mask);
         seen = observation;
         if (risk)
             seen.push_back(static_cast<number>(range->number_of(*risk)));
-        answer(seen, line);
+        answer(seen, mask, line);
         if (std::fflush(stdout) != 0)
             throw std::system_error(errno, std::generic_category());
     }
@@ -105,20 +113,23 @@ void answer_lines(Network const& network, std::optional<double> risk, Answer&& a
 }
 
 template <class Policy>
-void act(Policy const& policy, std::optional<double> risk) {
+void act(Policy const& policy, std::optional<double> risk, bool masked) {
     auto memory = policy.make_memory(); // for one thread
     std::vector<float> action(policy.action_size());
-    answer_lines(policy, risk, [&](auto const& observation, std::size_t) {
-        policy.act(observation, action, memory);
-        fmt::print("{}\n", fmt::join(action, " "));
-    });
+    auto const* const discrete = std::get_if<gmac::discrete>(&policy.action_space());
+    gmac::require(!masked || discrete != nullptr, "--masks is for discrete actions, but the policy's are real numbers");
+    answer_lines(policy, risk, masked ? discrete->count : 0,
+                 [&](auto const& observation, auto const& mask, std::size_t) {
+                     policy.act(observation, action, memory, mask);
+                     fmt::print("{}\n", fmt::join(action, " "));
+                 });
 }
 
 /// Mean, deviation, five quantiles, and the modes of a mixture.
 template <class Value>
 void tell_distribution(Value const& value, std::optional<double> risk) {
     auto memory = value.make_memory();
-    answer_lines(value, risk, [&](auto const& observation, std::size_t line) {
+    answer_lines(value, risk, 0, [&](auto const& observation, auto const&, std::size_t line) {
         auto const parts = value.predict(observation, memory);
         gmac::require(std::ranges::all_of(parts,
                                           [](auto const& part) {
@@ -154,7 +165,7 @@ int main(int argc, char** argv) {
             "gmac-act");
         std::filesystem::path run;
         std::optional<double> risk;
-        bool distribution = false;
+        bool distribution = false, masked = false;
         app.add_option("policy", run, "the folder of a run, or its policy.safetensors")->required();
         gmac::examples::add_option(app, "--risk", risk,
                                    "parameter of the statistic to act by, of a policy that has learned a range "
@@ -164,12 +175,17 @@ int main(int argc, char** argv) {
             "instead of the action tell the distribution of the discounted return that the run's value.safetensors "
             "predicts: mean, deviation, quantiles at 0.05, 0.25, 0.5, 0.75 and 0.95, then place and mass of each mode of a "
             "mixture");
+        gmac::examples::add_flag(
+            app, "--masks", masked,
+            "after its observation each line has a 1 for each discrete action that may be taken and a 0 for each that may "
+            "not");
         gmac::examples::parse_options(app, argc, argv);
+        gmac::require(!distribution || !masked, "--masks is for actions, and --distribution tells none");
         if (distribution)
             std::visit([&](auto const& value) { tell_distribution(value, risk); },
                        gmac::load_value(file_of(run, "value.safetensors")));
         else
-            std::visit([&](auto const& policy) { act(policy, risk); },
+            std::visit([&](auto const& policy) { act(policy, risk, masked); },
                        gmac::load_any_policy(file_of(run, "policy.safetensors")));
     });
 }
