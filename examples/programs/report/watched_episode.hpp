@@ -16,19 +16,19 @@ namespace gmac::examples::report {
 
 /// A step of an episode that a page plays.
 struct watched_step {
-    nlohmann::ordered_json picture; ///< what is drawn, {NAME: VALUE}, see page/pictures.js
-    double reward = 0.0;            ///< of this step, reward units
-    train::value_panel value;       ///< before it, reward units; return_to_go is what came
+    nlohmann::ordered_json picture{}; ///< what is drawn, {NAME: VALUE}, see page/pictures.js
+    double reward = 0.0;              ///< of this step, reward units
+    train::value_panel value{};       ///< before it, reward units; return_to_go is what came
 };
 
 /// An episode, and what its pictures need besides.
 struct watched_episode {
-    std::string kind;              ///< of pictures: robot, cart_pole, pendulum, cells, grey or numbers
-    nlohmann::ordered_json header; ///< of the kind, such as "radii" of a robot
-    double step_seconds = 0.1;     ///< how long a step is shown
-    std::string ended;             ///< terminated, cut (by a time limit) or stopped (played no further)
-    std::size_t known = 0;         ///< steps whose return is known; of the others the end is the agent's own guess
-    std::vector<watched_step> steps;
+    std::string kind{};              ///< of pictures: robot, cart_pole, pendulum, cells, grey or numbers
+    nlohmann::ordered_json header{}; ///< of the kind, such as "radii" of a robot
+    double step_seconds = 0.1;       ///< how long a step is shown
+    std::string ended{};             ///< terminated, cut (by a time limit) or stopped (played no further)
+    std::size_t known = 0;           ///< steps whose return is known; of the others the end is the agent's own guess
+    std::vector<watched_step> steps{};
 };
 
 /// As JSON, of each k-th step, so that there are at most `most_frames` frames and their pictures take at most
