@@ -20,7 +20,7 @@ const readable = (x, digits = 4) => {
         return "–";
     const size = Math.abs(x);
     if (size > 0 && size < 1e-3)
-        return x.toExponential(Math.max(0, digits - 3)).replaceAll("-", "−");
+        return x.toExponential(Math.max(0, digits - 3)).replace(/\.0+e/, "e").replaceAll("-", "−");
     for (const [unit, letter] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]])
         if (size >= unit) {
             const scale = letter === "k" ? 1e3 : unit;
@@ -28,6 +28,9 @@ const readable = (x, digits = 4) => {
         }
     return String(Number(x.toPrecision(digits))).replace("-", "−");
 };
+
+/// A count to read, with all its digits.
+const whole = (n) => (is_number(n) ? n.toLocaleString("en-US") : "–");
 
 /// About as many round numbers as asked for, between two others.
 const ticks_between = (low, high, count) => {
@@ -185,7 +188,7 @@ const line_chart = (box, {label, series, dots = [], levels = [], marker, x_name 
         for (const {x, y, colour} of dots)
             picture.append(svg("path", {
                 d: x.map((at, i) => (is_number(at) && is_number(y[i]) ? `M${place.x(at).toFixed(1)} ${place.y(y[i]).toFixed(1)}h0` : "")).join(""),
-                stroke: ink(colour), "stroke-width": 3, "stroke-linecap": "round", opacity: x.length > 500 ? 0.3 : 0.55,
+                stroke: ink(colour), "stroke-width": 3, "stroke-linecap": "round", opacity: x.length > 500 ? 0.5 : 0.7,
             }));
         for (const {value, name, colour = "truth"} of levels) {
             picture.append(svg("path", {d: `M${place.left} ${place.y(value)}H${place.right}`, stroke: ink(colour), "stroke-width": 1.5, "stroke-dasharray": "6 4"}));

@@ -72,7 +72,7 @@ const cart_pole_picture = (holder, episode) => {
     };
     const draw = svg_in(holder, (picture, moment, width, height) => {
         const [place, , angle] = numbers_at(episode, moment);
-        const scale = Math.min(width / 5.6, height / 2.2);
+        const scale = Math.min(width / 5.2, height / 1.8);
         const [x, y] = [width / 2 + scale * place, 0.78 * height];
         picture.append(svg("path", {d: `M${width / 2 - 2.4 * scale} ${y}H${width / 2 + 2.4 * scale}`, stroke: ink("line"), "stroke-width": 3}));
         for (const end of [-2.4, 2.4])

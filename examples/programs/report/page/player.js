@@ -73,8 +73,8 @@ const ends = {
 const lead_of = (observed) => {
     const {steps, every, ended, total, frames} = observed.episode;
     const kept = every > 1 ? ` Shown is each ${every}${every === 2 ? "nd" : every === 3 ? "rd" : "th"} step.` : "";
-    return `One episode with the most likely actions, of the agent after ${readable(observed.frames, 6)} frames: `
-        + `${steps} steps, with rewards of ${readable(total)} in all. ${ends[ended] ?? ""}${kept}`
+    return `One episode with the most likely actions, of the agent after ${whole(observed.frames)} frames: `
+        + `${whole(steps)} steps, with rewards of ${readable(total)} in all. ${ends[ended] ?? ""}${kept}`
         + (frames.some(({cut}) => cut) ? " Near a cut, what came is in part the agent's own guess." : "");
 };
 

@@ -16,7 +16,7 @@ const key = (colour, text, kind = "") => {
     mark.style[kind === "dot" ? "background" : "borderColor"] = ink(colour);
     return make("span", {className: "key"}, mark, text);
 };
-const plural = (count, one, many = `${one}s`) => `${readable(count, 6)} ${count === 1 ? one : many}`;
+const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 const duration = (seconds) => {
     if (!is_number(seconds))
         return "–";
@@ -38,13 +38,13 @@ const show_head = ({run, summary, machines}, live) => {
     if (typeof machines[0]?.began === "string")
         parts.push(`begun ${machines[0].began.replace("T", " ").replace("Z", " UTC")}`);
     by_id("state").textContent = parts.join(" · ");
-    const asked = is_number(run.frames_asked) && run.frames_asked !== run.frames ? make("small", {}, ` of ${readable(run.frames_asked)}`) : "";
+    const asked = is_number(run.frames_asked) && run.frames_asked !== run.frames ? make("small", {}, ` of ${whole(run.frames_asked)}`) : "";
     set_numbers(by_id("numbers"), [
         ["seed", String(run.seed ?? "–")],
-        ["frames", make("span", {}, readable(run.frames), asked)],
+        ["frames", make("span", {}, whole(run.frames), asked)],
         ["time", duration(run.seconds)],
         ["frames a second", run.seconds > 0 ? readable(run.frames / run.seconds, 3) : "–"],
-        ["episodes", readable(run.episodes)],
+        ["episodes", whole(run.episodes)],
         ["mean return of the last 100", readable(run.mean_return)],
         ["evaluation", is_number(evaluation?.mean) ? make("span", {}, readable(evaluation.mean), make("small", {}, ` over ${evaluation.episodes}`)) : null],
     ]);
@@ -80,7 +80,7 @@ const show_returns = ({run, metrics, episodes, evaluations, summary}) => {
         throw new Missing(run.updates === 0 ? "No update is done yet." : "No episode has ended yet, so there is no return.");
     line_chart(by_id("chart-returns"), {label: "Returns over the training", series, dots, levels, x_name: "frames"});
     const thinned = episodes.each > 1
-        ? ` Of each ${episodes.each} episodes in a row the lowest, the middle and the highest one are shown, of ${readable(episodes.rows, 6)} in all.` : "";
+        ? ` Of each ${episodes.each} episodes in a row the lowest, the middle and the highest one are shown, of ${whole(episodes.rows)} in all.` : "";
     by_id("returns-hint").replaceChildren(...legend, make("span", {}, thinned));
 };
 
@@ -134,6 +134,8 @@ const verdict_of = ({bins}) => {
     const even = (2 * edge) / bins.length;
     const bias = mean < 0.45 ? "Predictions are too high: returns lie low in them" : mean > 0.55 ? "Predictions are too low: returns lie high in them"
         : "Predictions are neither too high nor too low on the whole";
+    if (Math.abs(mean - 0.5) > 0.2)
+        return `${bias} (mean transform ${readable(mean, 2)}, 0.5 is right), too much so to say whether they are too wide or too narrow.`;
     const width = low + high > 1.5 * even ? "too narrow" : low + high < 0.6 * even ? "too wide" : "about as wide as they should be";
     return `${bias} (mean transform ${readable(mean, 2)}, 0.5 is right); they are ${width} `
         + `(${readable(100 * (low + high), 2)} % of the returns in the outer ${readable(100 * even, 2)} %).`;
@@ -156,7 +158,7 @@ const show_learning = ({metrics}) => {
     if (panels.length === 0)
         throw new Missing("There are no metrics.");
     by_id("learning-hint").textContent = metrics.each > 1
-        ? `Each point is the mean of ${metrics.each} updates in a row, the band their range; ${readable(metrics.rows, 6)} updates in all.` : "";
+        ? `Each point is the mean of ${metrics.each} updates in a row, the band their range; ${whole(metrics.rows)} updates in all.` : "";
     const holder = by_id("learning-charts");
     for (const [name, title] of panels) {
         if (!by_id(`chart-${name}`))
@@ -196,7 +198,7 @@ const show_settings = ({settings, defaults}) => {
 };
 
 const machine_rows = [
-    ["begun", ({began}) => began], ["after frames", ({frames}) => readable(frames, 6)], ["processor", ({processor}) => processor],
+    ["begun", ({began}) => began], ["after frames", ({frames}) => whole(frames)], ["processor", ({processor}) => processor],
     ["cores", ({cores}) => cores], ["threads used", ({threads}) => threads],
     ["memory", ({memory_bytes: bytes}) => (is_number(bytes) ? `${readable(bytes / 2 ** 30, 3)} GiB` : "–")], ["system", ({system}) => system],
     ["compiler", ({compiler}) => compiler], ["vector extensions", ({vectors}) => vectors], ["gmac", ({gmac}) => gmac],
