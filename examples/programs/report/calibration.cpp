@@ -34,7 +34,12 @@ using json = nlohmann::ordered_json;
 }
 
 [[nodiscard]] transform transform_of_points(dirac_mixture<double> const& predicted, double outcome) {
-    auto const points = predicted.points();
+    std::vector<dirac_mixture<double>::point> points; // one at a place
+    for (auto const& one : predicted.points())
+        if (!points.empty() && points.back().location == one.location)
+            points.back().weight += one.weight;
+        else
+            points.push_back(one);
     if (outcome < points.front().location)
         return {0.0, 0.5 * points.front().weight};
     if (outcome > points.back().location)
@@ -43,15 +48,13 @@ using json = nlohmann::ordered_json;
     std::size_t i = 0;
     for (; points[i].location < outcome; ++i)
         below += points[i].weight;
-    if (points[i].location == outcome) {
-        double at = 0.0;
-        for (std::size_t k = i; k < points.size() && points[k].location == outcome; ++k)
-            at += points[k].weight;
-        return {below + 0.5 * at, below + 0.5 * at};
+    double middle = below + 0.5 * points[i].weight;
+    if (points[i].location > outcome) {
+        double const before = below - 0.5 * points[i - 1].weight;
+        double const width = points[i].location - points[i - 1].location;
+        middle = before + (middle - before) * (outcome - points[i - 1].location) / width;
     }
-    double const from = below - 0.5 * points[i - 1].weight, to = below + 0.5 * points[i].weight;
-    double const part = (outcome - points[i - 1].location) / (points[i].location - points[i - 1].location);
-    return {from + part * (to - from), from + part * (to - from)};
+    return {middle, middle};
 }
 
 /// Half of the mean distance of two of the values, which is the CRPS of all as the prediction of each, on average.

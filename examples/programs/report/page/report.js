@@ -93,10 +93,14 @@ const show_calibration = ({observed}) => {
         `Played again, with actions drawn as in training: at ${plural(states, "state")} of ${plural(episodes, "episode")} the return that came, `
         + `discounted by ${observed.discount} and in units of the rewards, beside the distribution that was predicted there.`
         + (observed.scale !== 1 ? ` The agent learns from rewards divided by ${readable(observed.scale)}, which is undone here.` : "");
-    const left = `${plural(left_out, "further state")} ${left_out === 1 ? "is" : "are"} left out, less than ${plural(horizon, "step")} before an end that only cut the episode: `
-        + `their return is not known to a twentieth (${observed.discount}^${horizon} ≤ 0.05).`
+    const fair = !(found.cut > 0.05 * (found.cut + states));
+    const left = `${plural(left_out, "further state")} ${left_out === 1 ? "is" : "are"} left out, ${is_number(horizon) ? `less than ${plural(horizon, "step")} ` : ""}before an end that only cut the episode: `
+        + `their return is not known to a twentieth${is_number(horizon) ? ` (${observed.discount}^${horizon} ≤ 0.05)` : ""}.`
         + (is_number(limit) ? ` That goes by the time limit of ${limit} steps, whether or not an episode came to it, since else those that failed would remain.` : "");
     by_id("calibration-hint").textContent = left_out > 0 ? left : "";
+    by_id("calibration-warning").hidden = fair;
+    by_id("calibration-warning").textContent = `Of the ${whole(found.cut + states)} states that could be judged ${whole(found.cut)} are left out because their own `
+        + "episode was cut. Those that remain ended early, and may be better or worse than the others: read what follows with care.";
     by_id("calibration-charts").hidden = states === 0 || !spread;
     by_id("scores").hidden = states === 0;
     if (states === 0) {

@@ -82,10 +82,16 @@ struct calibration_track {
     return limit;
 }
 
-/// What stands behind the track's states, put beside it.
-inline void compare(calibration_track const& track, std::size_t name, double discount, double scale,
-                    std::size_t horizon, std::optional<std::size_t> limit, report::calibration& found,
-                    std::size_t& left_out) {
+/// States whose return is not known: because they are near the end of what was played or a time limit, whatever came of
+/// their episodes, and because their own episode was cut.
+struct left_out {
+    std::size_t near_end = 0, cut = 0;
+};
+
+/// Puts what came beside the predictions of a track.
+inline void compare(calibration_track const& track, std::size_t name, calibration_options const& chosen,
+                    std::optional<std::size_t> limit, report::calibration& found, left_out& left) {
+    std::size_t const horizon = horizon_of(chosen.discount);
     std::size_t const steps = track.rewards.size();
     std::vector<double> returns(steps);
     std::vector<std::size_t> episode(steps), began(steps);
@@ -94,7 +100,7 @@ inline void compare(calibration_track const& track, std::size_t name, double dis
     auto const fill = [&](std::size_t end, bool terminated, std::size_t number) {
         double sum = 0.0;
         for (std::size_t t = end; t-- > begin;) {
-            returns[t] = sum = track.rewards[t] + discount * sum;
+            returns[t] = sum = track.rewards[t] + chosen.discount * sum;
             episode[t] = number;
             began[t] = begin;
             if (!terminated)
@@ -111,18 +117,21 @@ inline void compare(calibration_track const& track, std::size_t name, double dis
     std::size_t const last = steps - (std::min)(horizon, steps / 2);
     for (auto const& [t, predicted] : track.looks) {
         bool const near_limit = limit && horizon < *limit && t - began[t] + horizon > *limit;
-        if (t >= last || cut[t] < horizon || near_limit)
-            ++left_out;
+        if (t >= last || near_limit)
+            ++left.near_end;
+        else if (cut[t] < horizon)
+            ++left.cut;
         else
-            found.add(predicted, scale * returns[t], name * (steps + 1) + episode[t]);
+            found.add(predicted, chosen.scale * returns[t], name * (steps + 1) + episode[t]);
     }
 }
 
 } // namespace detail
 
 /// Plays environments with actions as in training, and compares the value distributions of some states with the returns
-/// that came: report::calibration::result(), with "left_out", the states whose return is not known to a twentieth, "horizon",
-/// the steps before a cut at which it is (null if it never is), and "limit", a time limit that was met, or null. Throws
+/// that came: report::calibration::result(), with "left_out", the states whose return is not known to a twentieth; "cut", those
+/// of them that are so because of how their episode went, without which the rest is not a fair sample; "horizon", the steps
+/// before a cut at which a return is known (null if it never is); and "limit", a time limit that was met, or null. Throws
 /// gmac::error, also for a value that is not finite.
 template <class O>
 [[nodiscard]] nlohmann::ordered_json calibrate(basic_trainer<O>& agent, basic_environment_batch<O>& worlds,
@@ -160,11 +169,12 @@ template <class O>
     std::size_t const horizon = horizon_of(chosen.discount);
     auto const limit = detail::time_limit_of(tracks);
     report::calibration found;
-    std::size_t left_out = 0;
+    detail::left_out left;
     for (std::size_t e = 0; e < count; ++e)
-        detail::compare(tracks[e], e, chosen.discount, chosen.scale, horizon, limit, found, left_out);
+        detail::compare(tracks[e], e, chosen, limit, found, left);
     nlohmann::ordered_json all = found.result();
-    all["left_out"] = left_out;
+    all["left_out"] = left.near_end + left.cut;
+    all["cut"] = left.cut;
     all["horizon"] = chosen.discount < 1.0 ? nlohmann::ordered_json(horizon) : nlohmann::ordered_json(nullptr);
     all["limit"] = limit && horizon < *limit ? nlohmann::ordered_json(*limit) : nlohmann::ordered_json(nullptr);
     return all;
