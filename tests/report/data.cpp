@@ -144,7 +144,7 @@ TEST_CASE("what is damaged or missing is said, and the rest is shown", "[report]
     CHECK(says(data, "metrics.csv", "no update"));
     CHECK(data["run"]["frames"].is_null());
     data = with("metrics.csv", std::string("\0\x01\xff binary \n\n", 14));
-    CHECK(says(data, "metrics.csv", "line 2 has 1 cells"));
+    CHECK(says(data, "metrics.csv", "line 2 has a cell that is not a number"));
     data = with("episodes.csv", "frames,return,length\n");
     CHECK(data["episodes"]["rows"] == 2 - 2);
     CHECK(data["problems"].empty());

@@ -23,7 +23,7 @@ const train = (run, ...options) => execFileSync(process.env.GMAC_TRAIN, [
     "--out", join(folder, run), ...options], {stdio: "ignore"});
 
 /// All runs that are shown, and the kind of their pictures.
-const kinds = {cart: "svg", pendulum: "svg", game: "canvas", cliff: "svg", number: "svg", ...(process.env.GMAC_WITH_BULLET === "1" ? {hopper: "canvas"} : {})};
+const kinds = {cart: "svg", pendulum: "svg", game: "canvas", sea: "svg", number: "svg", ...(process.env.GMAC_WITH_BULLET === "1" ? {hopper: "canvas"} : {})};
 /// A run of which much is lost.
 const damage = () => {
     const at = (name) => join(folder, "damaged", name);
@@ -48,7 +48,7 @@ before(async () => {
     train("cart", "--env", "classic/cart_pole", "--frames", "4000", "--eval-every", "1000", "--eval-episodes", "3", "--learning-rate", "0.002");
     train("pendulum", "--env", "classic/pendulum", "--frames", "2000", "--algorithm", "iqac", "--quantile-hidden", "16");
     train("game", "--env", "minatar/breakout", "--frames", "1000");
-    train("cliff", "--env", "classic/windy_cliff", "--frames", "2000", "--algorithm", "c51");
+    train("sea", "--env", "classic/deep_sea:6", "--frames", "2000", "--algorithm", "c51");
     train("number", "--env", "classic/cart_pole", "--frames", "1000", "--algorithm", "ppo");
     if (kinds.hopper)
         train("hopper", "--env", "bullet/hopper", "--frames", "2000");
@@ -170,7 +170,7 @@ test("a damaged run says what is wrong where it matters, and shows the rest", as
         return note.hidden ? "" : note.textContent;
     }, id);
     assert.equal(await missing("returns"), "");
-    assert.match(await missing("player"), /This part of the data cannot be shown/);
+    assert.match(await missing("player"), /This part of the data cannot be shown: frame 1 of the episode is damaged/);
     assert.match(await missing("machine"), /not known where/);
     for (const id of ["calibration", "learning", "throughput", "settings"])
         assert.equal(await missing(id), "");

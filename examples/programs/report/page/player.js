@@ -80,10 +80,14 @@ const lead_of = (observed) => {
 
 const show = (observed) => {
     const now = JSON.stringify([observed.frames, observed.seed, observed.episode.frames.length, observed.episode.kind]);
-    episode = observed.episode;
-    const make = pictures[episode.kind];
+    const make = pictures[observed.episode.kind];
     if (!make)
-        throw new Error(`this page knows no pictures of the kind ${episode.kind}`);
+        throw new Error(`this page knows no pictures of the kind ${observed.episode.kind}`);
+    observed.episode.frames.forEach((frame, i) => {
+        if (!frame || !is_number(frame.mean) || !is_number(frame.came))
+            throw new Error(`frame ${i} of the episode is damaged`);
+    });
+    episode = observed.episode;
     if (now !== shown_before) {
         [moment, shown_before] = [0, now];
         read_colours();

@@ -184,7 +184,13 @@ const show_throughput = ({metrics}) => {
     ]});
 };
 
-const value_text = (value) => (value === null || value === undefined || value === "" ? "–" : typeof value === "string" ? value : JSON.stringify(value).replaceAll(",", ", "));
+const value_text = (value) => {
+    if (value === null || value === undefined || value === "")
+        return "–";
+    if (is_number(value))
+        return String(Number(value.toPrecision(10)));
+    return typeof value === "string" ? value : JSON.stringify(value).replaceAll(",", ", ");
+};
 const table_of = (names, rows) => make("table", {}, make("thead", {}, make("tr", {}, ...names.map((name) => make("th", {scope: "col"}, name)))), make("tbody", {}, ...rows));
 const show_settings = ({settings, defaults}) => {
     if (settings.length === 0)
