@@ -95,6 +95,11 @@ for (const [run, kind] of Object.entries(kinds))
             assert.notEqual(now.picture, before.picture);
             assert.notEqual(now.density, before.density);
             assert.equal(await text("player-step"), `${frame.step} of ${episode.steps}`);
+            // The line in the curve of the episode is there too, also after the window has changed.
+            await browser.resize(moment === last ? 1400 : 1380);
+            await wait(100);
+            const line = Number(await browser.run(() => document.querySelector("#chart-episode .marker").getAttribute("d").match(/[\d.]+/)[0]));
+            assert.ok(line > (moment === last ? 1100 : 550), `the line is at ${line}`);
             const hint = await text("density-hint");
             assert.ok(hint.includes(`mean ${await readable(frame.mean)}`), hint);
             assert.ok(hint.includes(`what came ${await readable(frame.came)}`), hint);
@@ -103,6 +108,24 @@ for (const [run, kind] of Object.entries(kinds))
         await slide(0);
         assert.deepEqual(await seen(), before);
     });
+
+test("the screen of an Atari game is unpacked from its runs of greys", async () => {
+    const data = data_of("cart");
+    const {episode} = data.observed;
+    Object.assign(episode, {kind: "grey", wide: 4, high: 2});
+    // Four white pixels above four black ones; then the other way round.
+    episode.frames.forEach((frame, i) => (frame.grey = Buffer.from(i % 2 === 0 ? [0x3f, 0x30] : [0x30, 0x3f]).toString("base64")));
+    writeFileSync(join(folder, "cart", "screen.html"), html_of("cart").replace(/(id="data">).*(<\/script>)/, (_, begin, end) => begin + JSON.stringify(data) + end));
+    await browser.open(pathToFileURL(join(folder, "cart", "screen.html")).href);
+    const greys = () => browser.run(() => {
+        const {width, height} = document.querySelector("#picture canvas");
+        const pixels = document.querySelector("#picture canvas").getContext("2d");
+        return [0.4, 0.6].map((part) => pixels.getImageData(width / 2, Math.round(part * height), 1, 1).data[0]);
+    });
+    assert.deepEqual(await greys(), [255, 0]);
+    await slide(1);
+    assert.deepEqual(await greys(), [0, 255]);
+});
 
 test("it plays, pauses, and goes on", async () => {
     await open("cart");
@@ -230,7 +253,7 @@ test("the pages ask nobody for anything, and have no complaint", async () => {
         .map(({message}) => JSON.parse(message).message)
         .filter(({method}) => method === "Network.requestWillBeSent")
         .map(({params}) => params.request.url);
-    const pages = [...Object.keys(kinds), "damaged"].map((run) => pathToFileURL(page_of(run)).href);
+    const pages = [...[...Object.keys(kinds), "damaged"].map(page_of), join(folder, "cart", "screen.html")].map((file) => pathToFileURL(file).href);
     for (const page of pages)
         assert.ok(requests.includes(page), "the log has the page itself");
     assert.deepEqual(requests.filter((url) => !pages.includes(url) && !url.startsWith("data:")), []);

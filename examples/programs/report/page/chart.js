@@ -175,7 +175,7 @@ const add_reader = (picture, place, xs, tell) => {
 
 /// Curves over one axis. series: [{name, x, y, low?, high?, colour, dashes?, marks?}], lists of numbers or nulls, a band from
 /// low to high; dots: [{x, y, colour}], clouds of points; levels: [{value, name, colour}], horizontal lines;
-/// marker: {x, colour}, a vertical one. y_range? is found otherwise.
+/// marker: {x, colour}, a vertical one where x() says, which the SVG's move_marker() looks at again. y_range? is found otherwise.
 const line_chart = (box, {label, series, dots = [], levels = [], marker, x_name = "", y_name = "", y_range}) => {
     const x_range = range_of(...series.map(({x}) => x), ...dots.map(({x}) => x));
     const y_found = y_range ?? range_of(...series.flatMap(({y, low, high}) => [y, low, high]), ...dots.map(({y}) => y),
@@ -204,9 +204,12 @@ const line_chart = (box, {label, series, dots = [], levels = [], marker, x_name 
                 x.forEach((at, i) => is_number(at) && is_number(y[i]) &&
                     picture.append(svg("circle", {cx: place.x(at), cy: place.y(y[i]), r: 3.5, fill: ink(colour)})));
         }
-        if (marker)
-            picture.append(svg("path", {"data-marker": "", d: `M${place.x(marker.x)} ${place.top}V${place.bottom}`, stroke: ink(marker.colour), "stroke-width": 2}));
-        picture.move_marker = (to) => picture.querySelector("[data-marker]")?.setAttribute("d", `M${place.x(to)} ${place.top}V${place.bottom}`);
+        if (marker) {
+            const line = svg("path", {class: "marker", stroke: ink(marker.colour), "stroke-width": 2});
+            picture.append(line);
+            picture.move_marker = () => line.setAttribute("d", `M${place.x(marker.x())} ${place.top}V${place.bottom}`);
+            picture.move_marker();
+        }
         const [first] = series.length > 0 ? series : dots;
         add_reader(picture, place, first.x, (i) => [`${x_name} ${readable(first.x[i])}`.trim(), ...series.map(({name, x, y, low, high}) => {
             const at = x === first.x ? i : x.findLastIndex((value) => value <= first.x[i]);

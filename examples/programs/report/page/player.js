@@ -34,7 +34,7 @@ const draw = () => {
     tell();
     picture.show(moment);
     draw_density();
-    by_id("chart-episode").querySelector("svg")?.move_marker?.(frame_at(episode, moment).step);
+    by_id("chart-episode").querySelector("svg")?.move_marker?.();
 };
 
 const step = (time) => {
@@ -72,7 +72,7 @@ const ends = {
 };
 const lead_of = (observed) => {
     const {steps, every, ended, total, frames} = observed.episode;
-    const kept = every > 1 ? ` Shown is each ${every}${every === 2 ? "nd" : every === 3 ? "rd" : "th"} step.` : "";
+    const kept = every > 1 ? ` Shown is every ${every}${every === 2 ? "nd" : every === 3 ? "rd" : "th"} step.` : "";
     return `One episode with the most likely actions, of the agent after ${whole(observed.frames)} frames: `
         + `${whole(steps)} steps, with rewards of ${readable(total)} in all. ${ends[ended] ?? ""}${kept}`
         + (frames.some(({cut}) => cut) ? " Near a cut, what came is in part the agent's own guess." : "");
@@ -108,7 +108,7 @@ const show = (observed) => {
                 high: episode.frames.map(({high}) => high), colour: "orange"},
             {name: "came", x: steps, y: episode.frames.map(({came}) => came), colour: "green", dashes: "6 4"},
         ],
-        marker: {x: frame_at(episode, moment).step, colour: "ink"}, x_name: "step",
+        marker: {x: () => frame_at(episode, moment).step, colour: "ink"}, x_name: "step",
     });
     draw();
 };
