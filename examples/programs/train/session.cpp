@@ -416,7 +416,7 @@ int session::finish(stop_signal const& stop) {
 
 /// Plays the agent for it unless the run was stopped, which is to end soon: then gmac-report may.
 void session::report(stop_signal const* stop) {
-    if (!asked_.report || !folder_.started())
+    if (!asked_.report || !(metrics_ || resumed())) // else what is in the folder is not of this run
         return;
     if (stop != nullptr)
         if (auto const problem = observe_run(folder_.path(), *experiment_, [&] { return stop->requested(); }))

@@ -36,7 +36,8 @@ const whole = (n) => (is_number(n) ? n.toLocaleString("en-US") : "–");
 const ticks_between = (low, high, count) => {
     const rough = (high - low) / Math.max(1, count);
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((k) => k * power).find((k) => k >= rough * (1 - 1e-9));
+    const far = (k) => Math.abs(Math.log((k * power) / rough));
+    const step = power * [1, 2, 5, 10].reduce((best, k) => (far(k) < far(best) ? k : best));
     const ticks = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i)
         ticks.push(i * step);

@@ -38,7 +38,7 @@ const draw = () => {
 };
 
 const step = (time) => {
-    const passed = Math.min(0.1, (time - last) / 1000);
+    const passed = Math.min(0.1, Math.max(0, (time - last) / 1000)); // the first picture may be of before the press
     last = time;
     if (!playing)
         return;

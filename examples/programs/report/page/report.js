@@ -35,7 +35,7 @@ const show_head = ({run, summary, machines}, live) => {
     by_id("title").textContent = name;
     const evaluation = summary?.evaluation;
     const parts = [run.name, run.finished ? "finished" : live ? "in training" : "not finished"];
-    if (typeof machines[0]?.began === "string")
+    if (machines[0]?.frames === 0 && typeof machines[0].began === "string")
         parts.push(`begun ${machines[0].began.replace("T", " ").replace("Z", " UTC")}`);
     by_id("state").textContent = parts.join(" · ");
     const asked = is_number(run.frames_asked) && run.frames_asked !== run.frames ? make("small", {}, ` of ${whole(run.frames_asked)}`) : "";
@@ -136,7 +136,7 @@ const verdict_of = ({bins}) => {
     const [low, high] = [sum(bins.slice(0, edge)), sum(bins.slice(-edge))];
     const mean = sum(bins.map((share, i) => (share * (i + 0.5)) / bins.length));
     const even = (2 * edge) / bins.length;
-    const bias = mean < 0.45 ? "Predictions are too high: returns lie low in them" : mean > 0.55 ? "Predictions are too low: returns lie high in them"
+    const bias = mean < 0.4 ? "Predictions are too high: returns lie low in them" : mean > 0.6 ? "Predictions are too low: returns lie high in them"
         : "Predictions are neither too high nor too low on the whole";
     if (Math.abs(mean - 0.5) > 0.2)
         return `${bias} (mean transform ${readable(mean, 2)}, 0.5 is right), too much so to say whether they are too wide or too narrow.`;
@@ -216,7 +216,7 @@ const machine_rows = [
 const show_machines = ({machines}) => {
     if (machines.length === 0)
         throw new Missing("It is not known where this run was trained.");
-    by_id("machines").replaceChildren(table_of(["", ...machines.map((_, i) => (i === 0 ? "at first" : `resumed, ${i}`))],
+    by_id("machines").replaceChildren(table_of(["", ...machines.map(({frames}) => (frames === 0 ? "at first" : "resumed"))],
         machine_rows.map(([name, value]) => make("tr", {}, make("th", {scope: "row"}, name), ...machines.map((one) => make("td", {}, String(value(one) ?? "–")))))));
 };
 
