@@ -63,7 +63,7 @@ add_custom_command(
         "${CMAKE_COMMAND}" "-Dpage=${page}" "-Dcompiled=$<TARGET_FILE:playground-engine>"
         "-Dresult=${PROJECT_BINARY_DIR}/index.html" -P "${PROJECT_SOURCE_DIR}/cmake/scripts/playground.cmake"
     DEPENDS playground-engine "${page}/index.html" "${page}/style.css" "${page}/page.js" "${page}/engine.js"
-            "${page}/robot.js" "${page}/hopper.json"
+            "${page}/canvas.js" "${page}/robot.js" "${page}/replay.js" "${page}/hopper.json"
             "${PROJECT_SOURCE_DIR}/cmake/scripts/playground.cmake"
     VERBATIM
 )

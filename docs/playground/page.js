@@ -39,26 +39,6 @@ const read_colours = () => {
 };
 read_colours();
 
-/// A canvas with as many pixels as the screen has there: draw(context, width, height) in the units of CSS.
-const surface = (canvas, draw) => {
-    const again = () => {
-        const {width, height} = canvas.getBoundingClientRect();
-        const scale = window.devicePixelRatio || 1;
-        const [across, down] = [Math.round(width * scale), Math.round(height * scale)];
-        if (canvas.width !== across || canvas.height !== down)
-            [canvas.width, canvas.height] = [across, down];
-        const context = canvas.getContext("2d");
-        context.setTransform(scale, 0, 0, scale, 0, 0);
-        context.clearRect(0, 0, width, height);
-        context.font = "13px system-ui, 'DejaVu Sans', sans-serif";
-        context.lineJoin = "round";
-        if (width > 0)
-            draw(context, width, height);
-    };
-    new ResizeObserver(again).observe(canvas);
-    return again;
-};
-
 const round_up = (x) => {
     const power = 10 ** Math.floor(Math.log10(x));
     return [1, 2, 5, 10].map((k) => k * power).find((k) => k >= x * (1 - 1e-9));
@@ -464,7 +444,7 @@ moment.addEventListener("input", () => {
 
 // The robot.
 
-const replay = make_replay({by_id, surface, axes, area, line, round_up, colours});
+const replay = make_replay({by_id, axes, area, line, round_up, colours});
 
 // Light and dark, and the start.
 

@@ -1,79 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// An episode of a robot, as gmac-play --json records it, drawn in three dimensions beside what the agent expects.
+// A robot drawn in three dimensions, as docs/playground and the report of a run show it.
 "use strict";
 
-const make_replay = ({by_id, surface, axes, area, line, round_up, colours}) => {
-
-/// Throws an error that says what is wrong with a text that is no recording.
-const read_recording = (text) => {
-    let all = null;
-    try {
-        all = JSON.parse(text);
-    } catch {
-        throw new Error("it is not JSON");
-    }
-    const need = (fits, sentence) => {
-        if (!fits)
-            throw new Error(sentence);
-    };
-    const numbers = (list, count) => Array.isArray(list) && list.length === count && list.every(Number.isFinite);
-    need(all && all.format === "gmac-episode-1", 'it has no "format": "gmac-episode-1", which gmac-play --json writes');
-    need(typeof all.title === "string", '"title" must be a text');
-    need(Number.isFinite(all.seconds) && all.seconds > 0, '"seconds" must be a positive number');
-    need(Array.isArray(all.radii) && all.radii.length > 0 && all.radii.every((r) => Number.isFinite(r) && r > 0),
-        '"radii" must be a list of positive numbers');
-    need(Array.isArray(all.sides) && all.sides.length === all.radii.length,
-        `"sides" must be a list of ${all.radii.length} texts, as many as there are radii`);
-    need(numbers(all.range, 2) && all.range[0] < all.range[1], '"range" must be two numbers, the lower one first');
-    need(Array.isArray(all.frames) && all.frames.length > 0, '"frames" must be a list of one frame or more');
-    const places = all.frames[0]?.density?.length;
-    all.frames.forEach((one, i) => {
-        need(numbers(one?.shapes, 6 * all.radii.length),
-            `"shapes" of frame ${i} must be ${6 * all.radii.length} numbers, six for each radius`);
-        need(places > 1 && numbers(one.density, places),
-            `"density" of frame ${i} must be numbers, at least two and as many as in frame 0`);
-        for (const name of ["speed", "reward", "earned", "followed", "mean"])
-            need(Number.isFinite(one[name]), `"${name}" of frame ${i} must be a number`);
-    });
-    return all;
+/// Where the shapes of a recording are at a moment, in frames, between two of which they are in between: for each its
+/// radius, its side and the ends of the line that its sphere is swept along, [ahead, left, up] in metres.
+const shapes_at = ({radii, sides, frames}, moment) => {
+    const before = Math.min(Math.floor(moment), frames.length - 1);
+    const [{shapes}, next] = [frames[before], frames[Math.min(before + 1, frames.length - 1)].shapes];
+    const ends = shapes.map((x, i) => x + (moment - before) * (next[i] - x));
+    return radii.map((radius, i) => ({
+        radius, side: sides[i], from: ends.slice(6 * i, 6 * i + 3), to: ends.slice(6 * i + 3, 6 * i + 6),
+    }));
 };
+const middle_of = (shapes, axis) =>
+    shapes.reduce((sum, {from, to}) => sum + from[axis] + to[axis], 0) / (2 * shapes.length);
 
-let recording = read_recording(by_id("recording").textContent);
-let moment = 0; // in frames, between two of which the shapes are in between
-let playing = !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-let in_sight = false;
+/// Draws on a canvas the shapes that now() gives, and its words above them; the mouse and the arrow keys turn the camera,
+/// which follows the robot. measure(shapes) sets how much is shown, from a robot as it stands at first.
+const make_robot = ({canvas, colours, now}) => {
+
 let [high, room] = [1, 1]; // m: of the robot at first, and what is shown
-let top_density = 1;
 const camera = {turn: 0.5, height: 0.22}; // rad; without a turn it looks from the robot's right side
 
-const measure = () => {
-    moment = 0;
-    const {shapes} = now();
+const measure = (shapes) => {
     const middle = [middle_of(shapes, 0), middle_of(shapes, 1)];
     const ends = shapes.flatMap(({radius, from, to}) => [[radius, from], [radius, to]]);
     high = Math.max(...ends.map(([radius, [, , z]]) => z + radius));
     const wide = 2 * Math.max(...ends.map(([radius, [x, y]]) => Math.hypot(x - middle[0], y - middle[1]) + radius));
     room = Math.max(1.45 * high, 1.25 * wide);
-    // One scale for all, of which a few peaks may leave the picture.
-    const heights = recording.frames.map(({density}) => Math.max(...density)).sort((a, b) => a - b);
-    top_density = 1.1 * Math.min(heights.at(-1), 3 * heights[heights.length >> 1]) || 1;
 };
-
-const shown = (number, digits) => number.toFixed(digits).replace("-", "−");
-
-/// The ends of the shapes now, and the numbers of the frame.
-const now = () => {
-    const before = Math.min(Math.floor(moment), recording.frames.length - 1);
-    const frame = recording.frames[before];
-    const next = recording.frames[Math.min(before + 1, recording.frames.length - 1)];
-    const part = moment - before;
-    const ends = frame.shapes.map((x, i) => x + part * (next.shapes[i] - x));
-    return {frame, shapes: recording.radii.map((radius, i) => ({
-        radius, side: recording.sides[i], from: ends.slice(6 * i, 6 * i + 3), to: ends.slice(6 * i + 3, 6 * i + 6),
-    }))};
-};
-const middle_of = (shapes, axis) =>
-    shapes.reduce((sum, {from, to}) => sum + from[axis] + to[axis], 0) / (2 * shapes.length);
 
 /// From metres (ahead, left, up) to [x, y, pixels a metre, depth], around a point that the camera follows.
 const view = (target, width, height) => {
@@ -132,8 +87,8 @@ const sweep = (c, ends, fill) => {
     c.fill();
 };
 
-const draw_robot = surface(by_id("robot"), (c, width, height) => {
-    const {frame, shapes} = now();
+const draw = surface(canvas, (c, width, height) => {
+    const {shapes, words} = now();
     const target = [middle_of(shapes, 0), middle_of(shapes, 1), 0.45 * high];
     const project = view(target, width, height);
     draw_floor(c, project, target);
@@ -163,122 +118,16 @@ const draw_robot = surface(by_id("robot"), (c, width, height) => {
     c.fillStyle = colours.ink;
     c.textAlign = "left";
     c.textBaseline = "top";
-    const words = [`${shown(moment * recording.seconds, 2)} s`, `${shown(target[0], 2)} m`, `${shown(frame.speed, 1)} m/s`,
-        `reward ${shown(frame.reward, 2)}`, `so far ${shown(frame.earned, 0)}`];
     const fits = c.measureText(words.join("    ")).width < width - 20;
     for (const [i, part] of (fits ? [words] : [words.slice(0, 3), words.slice(3)]).entries())
         c.fillText(part.join("    "), 10, 8 + 18 * i);
 });
 
-const draw_density = surface(by_id("robot-density"), (c, width, height) => {
-    const {frame} = now();
-    const [low, high] = recording.range;
-    const tick = round_up((high - low) / 5);
-    const ticks = [];
-    for (let x = Math.ceil(low / tick) * tick; x <= high; x += tick)
-        ticks.push([x, String(Number(x.toPrecision(4))).replace("-", "−")]);
-    const place = axes(c, width, height, {
-        x_range: recording.range, y_range: [0, top_density], y_ticks: [], x_ticks: ticks,
-        x_name: "discounted sum of rewards to come",
-    });
-    c.save();
-    c.beginPath();
-    c.rect(place.left, place.top, place.right - place.left, place.bottom - place.top + 1);
-    c.clip();
-    area(c, place, recording.range, frame.density, colours.blue, 0.25, true);
-    line(c, [place.x(frame.followed), place.top], [place.x(frame.followed), place.bottom], colours.green, 2, [6, 4]);
-    line(c, [place.x(frame.mean), place.top], [place.x(frame.mean), place.bottom], colours.orange, 2.5);
-    c.restore();
-});
-
-const draw = () => {
-    draw_robot();
-    draw_density();
-};
-const label = () => {
-    const {frame, shapes} = now();
-    by_id("robot").setAttribute("aria-label",
-        `The robot after ${(moment * recording.seconds).toFixed(1)} seconds, at ${middle_of(shapes, 0).toFixed(1)} metres`);
-    by_id("robot-density").setAttribute("aria-label",
-        `Density of the predicted return, with mean ${frame.mean.toFixed(1)}; ${frame.followed.toFixed(1)} followed`);
-};
-const tell = () => {
-    const {frame} = now();
-    by_id("robot-moment").value = Math.floor(moment);
-    by_id("robot-seconds").textContent = `${(moment * recording.seconds).toFixed(2)} s`;
-    by_id("robot-mean").textContent = shown(frame.mean, 1);
-    by_id("robot-followed").textContent = shown(frame.followed, 1);
-    by_id("robot-play").textContent = playing ? "Pause" : "Play";
-};
-
-const show = () => {
-    measure();
-    by_id("robot-title").textContent = recording.title;
-    by_id("robot-moment").max = recording.frames.length - 1;
-    tell();
-    label();
-    draw();
-};
-
-let last = 0;
-/// Called for each picture that the screen shows.
-const step = (time) => {
-    const passed = Math.min(0.1, (time - last) / 1000);
-    last = time;
-    if (!playing || !in_sight)
-        return;
-    moment += passed / recording.seconds;
-    if (moment > recording.frames.length - 1)
-        moment = 0;
-    tell();
-    draw();
-};
-
-/// Replays a file, or says why not.
-const open = async (file) => {
-    if (!file)
-        return;
-    const note = by_id("robot-note");
-    try {
-        if (file.size > 1e8)
-            throw new Error("it has more than 100 MB");
-        recording = read_recording(await file.text());
-        note.textContent = `${file.name} is shown.`;
-        note.classList.remove("wrong");
-        show();
-    } catch (problem) {
-        note.textContent = `${file.name} cannot be replayed: ${problem.message}.`;
-        note.classList.add("wrong");
-    }
-};
-by_id("robot-file").addEventListener("change", ({target}) => {
-    open(target.files[0]);
-    target.value = ""; // so that the same file may be chosen again
-});
-document.addEventListener("dragover", (event) => event.preventDefault());
-document.addEventListener("drop", (event) => {
-    event.preventDefault();
-    open(event.dataTransfer.files[0]);
-});
-
-const pause = (still) => {
-    playing = !still;
-    tell();
-};
-by_id("robot-play").addEventListener("click", () => pause(playing));
-by_id("robot-moment").addEventListener("input", ({target}) => {
-    moment = Number(target.value);
-    pause(true);
-    label();
-    draw();
-});
-
 const orbit = (turn, height) => {
     camera.turn += turn;
     camera.height = Math.min(1.5, Math.max(0.02, camera.height + height));
-    draw_robot();
+    draw();
 };
-const canvas = by_id("robot");
 canvas.addEventListener("pointerdown", (event) => canvas.setPointerCapture(event.pointerId));
 canvas.addEventListener("pointermove", (event) => {
     if (canvas.hasPointerCapture(event.pointerId))
@@ -289,11 +138,9 @@ canvas.addEventListener("keydown", (event) => {
     if (!way || event.ctrlKey || event.metaKey || event.altKey)
         return;
     event.preventDefault();
-    event.stopPropagation(); // the pole is not meant
+    event.stopPropagation(); // only the robot is meant
     orbit(...way);
 });
 
-new IntersectionObserver(([{isIntersecting}]) => (in_sight = isIntersecting)).observe(canvas);
-show();
-return {step, draw, label};
+return {measure, draw};
 };

@@ -188,7 +188,7 @@ TEST_CASE("--overwrite removes nothing if the new run is refused") {
     auto const run = folder.path / "run";
     REQUIRE(train(fmt::format("{} --keep-checkpoints 2 --out {}{}", cart_pole, run.string(), quiet)).status == 0);
     auto const before = files_in(run);
-    REQUIRE(before.size() == 10);
+    REQUIRE(before.size() == 11);
     for (std::string const absurd :
          {"--threads 5000", "--steps 1000000000000", "--trunk-gain 1e300", "--hidden 1000000000,1000000000"}) {
         CAPTURE(absurd);

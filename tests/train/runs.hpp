@@ -39,7 +39,7 @@ inline program_outcome train(std::string const& arguments) {
     return run_program(fmt::format("'{}' {} 2>&1", GMAC_TRAIN, arguments));
 }
 
-inline std::string const quiet = " --no-pictures --evaluation-episodes 0 ";
+inline std::string const quiet = " --no-pictures --no-report --evaluation-episodes 0 ";
 
 /// Every file of a folder and what is in it.
 inline std::map<std::string, std::string> files_in(fs::path const& folder) {

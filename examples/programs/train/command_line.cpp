@@ -121,6 +121,8 @@ request parse(int argc, char const* const* argv) {
         ->group("Run");
     bool no_pictures = false;
     add_flag(app, "--no-pictures", no_pictures, "draws nothing at the end")->group("Run");
+    bool no_report = false;
+    add_flag(app, "--no-report", no_report, "writes no report.html at the end, and plays nothing for it")->group("Run");
     add_flag(app, "--check-environment", asked.check,
              "plays the environment by random actions, says what is wrong with it, and trains nothing")
         ->group("Run");
@@ -135,6 +137,7 @@ request parse(int argc, char const* const* argv) {
                 refuse_for(asked.settings.environment, *option);
     parse_options(app, argc, argv);
     asked.pictures = !no_pictures;
+    asked.report = !no_report;
     if (asked.evaluation_episodes) // each in an environment of its own
         require_memory(std::array{memory_of_environments("--evaluation-episodes", *asked.evaluation_episodes)});
 

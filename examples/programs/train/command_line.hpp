@@ -27,6 +27,7 @@ struct request {
     std::optional<std::size_t> keep_checkpoints{};    ///< evenly over the run, beside the latest; as before, or none
     std::optional<std::size_t> evaluation_episodes{}; ///< by default 20, but none of Atari games
     bool pictures = true;
+    bool report = true;
     bool check = false; ///< looks for what is wrong with the environment, and trains nothing
 };
 

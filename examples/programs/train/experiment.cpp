@@ -4,6 +4,8 @@
 #include "environments.hpp"
 #include "episode.hpp"
 #include "image_experiment.hpp"
+#include "observe/observed.hpp"
+#include "observe/real_pictures.hpp"
 #include "run_memory.hpp"
 #include "trunk_text.hpp"
 
@@ -61,7 +63,41 @@ public:
         return panels;
     }
 
+    [[nodiscard]] nlohmann::ordered_json observed(std::function<bool()> stop) override {
+        observation_seeds const seeds(settings_);
+        double const discount = settings_.agent.discount, scale = reward_scale(worlds_.normalized());
+        auto many = make_environments(settings_, 16, seeds.calibration, tasks_);
+        auto worlds = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(many), stop), seeds.calibration);
+        auto calibration = calibrate(*agent_, worlds.batch(),
+                                     {.discount = discount,
+                                      .scale = scale,
+                                      .seed = seeds.calibration,
+                                      .steps = calibration_steps(discount)});
+        return observed_json(settings_, frames(), scale, std::move(calibration), watch(stop, scale));
+    }
+
 private:
+    /// The first steps of an episode with the most likely actions.
+    [[nodiscard]] report::watched_episode watch(std::function<bool()> stop, double scale) {
+        std::uint64_t const seed = observation_seeds(settings_).episode;
+        double const discount = settings_.agent.discount;
+        auto one = make_environments(as_evaluated(settings_), 1, seed, tasks_);
+        real_pictures const pictures(settings_, *one);
+        auto world = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(one), std::move(stop)), seed);
+        auto watched = pictures.empty_episode();
+        episode const played = play_episode(*agent_, world.batch(), observed_steps,
+                                            [&] { watched.steps.push_back({.picture = pictures.now(), .value = {}}); });
+        auto const returns = returns_of(*agent_, played, discount);
+        std::size_t const count = watched.steps.size();
+        for (std::size_t t = 0; t < count; ++t) {
+            watched.steps[t].reward = scale * played.rewards[t];
+            watched.steps[t].value = value_at(*agent_, played, t, returns, scale);
+        }
+        watched.ended = played.terminated ? "terminated" : count < observed_steps ? "cut" : "stopped";
+        watched.known = known_steps(count, played.terminated, discount);
+        return watched;
+    }
+
     settings settings_;
     executor& tasks_;
     observed_environments worlds_;

@@ -9,6 +9,8 @@
 #include <gmac/core/executor.hpp>
 #include <gmac/storage/checkpoint.hpp>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -48,6 +50,9 @@ public:
                                                                  std::function<bool()> stop) = 0;
     /// A few states of one episode with the most likely actions: what the agent expects of them, and what they brought.
     [[nodiscard]] virtual std::vector<value_panel> value_panels() = 0;
+    /// What observed.json holds, the same each time: how far the value distributions are right about what came with actions as
+    /// in training, and an episode with the most likely ones; see observe/. `stop` is as in `evaluate`.
+    [[nodiscard]] virtual nlohmann::ordered_json observed(std::function<bool()> stop) = 0;
 };
 
 /// Throws gmac::error for an environment or an algorithm that is not known or was left out of this program, and if the

@@ -2,6 +2,8 @@
 #include "image_experiment.hpp"
 
 #include "episode.hpp"
+#include "observe/observed.hpp"
+#include "trunk_text.hpp"
 
 #include <gmac/core/archive.hpp>
 #include <gmac/core/error.hpp>
@@ -142,6 +144,56 @@ std::vector<value_panel> image_experiment::value_panels() {
     for (std::size_t const step : panel_steps(played.ended ? returns.size() : returns.size() - horizon))
         panels.push_back(panel_of(step, returns[step], agent_->value_distribution(played.states[step]), 1.0));
     return panels;
+}
+
+namespace {
+
+/// A digit for each cell of a game of MinAtar, its last channel that is not zero, or a dot.
+[[nodiscard]] std::string cells_of(std::span<std::uint8_t const> state, std::size_t cells) {
+    std::string text(cells, '.');
+    std::size_t const channels = state.size() / cells;
+    for (std::size_t i = 0; i < state.size(); ++i)
+        if (state[i] != 0)
+            text[i / channels] = static_cast<char>('0' + i % channels);
+    return text;
+}
+
+} // namespace
+
+nlohmann::ordered_json image_experiment::observed(std::function<bool()> stop) {
+    observation_seeds const seeds(settings_);
+    double const discount = settings_.agent.discount;
+    bool const small = is_minatar(settings_.environment);
+    // A network for screens takes a hundred times as long.
+    auto games = games_(image_games_for::learning, small ? 16 : 4, seeds.calibration);
+    stoppable<std::uint8_t> worlds(std::move(games), stop);
+    auto calibration = calibrate(*agent_, worlds,
+                                 {.discount = discount,
+                                  .seed = seeds.calibration,
+                                  .steps = calibration_steps(discount) / (small ? 1 : 2),
+                                  .states = small ? std::size_t{3'000} : std::size_t{600}});
+
+    auto one = std::make_unique<stoppable<std::uint8_t>>(games_(image_games_for::learning, 1, seeds.episode), stop);
+    image_episode const played = play(*agent_, image_game(std::move(one)), observed_steps);
+    nn::image_shape const shape = trunk_of(settings_).input;
+    report::watched_episode watched{.kind = small ? "cells" : "grey",
+                                    .header = {{"wide", shape.width}, {"high", shape.height}},
+                                    .ended = played.ended ? "terminated" : "stopped",
+                                    .known = known_steps(played.rewards.size(), played.ended, discount)};
+    std::vector<double> returns = played.rewards;
+    if (!played.ended) // the agent's own guess of what comes
+        returns.back() = mean_of(panel_of(0, 0.0, agent_->value_distribution(played.states.back()), 1.0));
+    for (std::size_t t = returns.size() - 1; t-- > 0;)
+        returns[t] += discount * returns[t + 1];
+    for (std::size_t t = 0; t < returns.size(); ++t) {
+        std::span<std::uint8_t const> const state = played.states[t];
+        watched.steps.push_back(
+            {.picture = small ? nlohmann::ordered_json{{"cells", cells_of(state, shape.pixels())}}
+                              : nlohmann::ordered_json{{"grey", report::runs_of_greys(state.last(shape.pixels()))}},
+             .reward = played.rewards[t],
+             .value = panel_of(t, returns[t], agent_->value_distribution(played.states[t]), 1.0)});
+    }
+    return observed_json(settings_, frames(), 1.0, std::move(calibration), watched);
 }
 
 namespace {

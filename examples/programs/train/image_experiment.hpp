@@ -48,6 +48,9 @@ public:
     /// In the rewards that the agent learns from, since it is these that it expects. A long game is not played to its end.
     [[nodiscard]] std::vector<value_panel> value_panels() override;
 
+    /// In the same rewards. A long game is not played to its end.
+    [[nodiscard]] nlohmann::ordered_json observed(std::function<bool()> stop) override;
+
     [[nodiscard]] image_trainer& agent() noexcept { return *agent_; }
     /// The state after so many steps of a game with actions as in training, or the one from which so many
     /// steps ended it.

@@ -2,9 +2,10 @@
 #include "session.hpp"
 
 #include "evaluate/statistics.hpp"
-#include "output/learning_curve.hpp"
+#include "finite_parameters.hpp"
 #include "output/shell_word.hpp"
-#include "output/value_densities.hpp"
+#include "run_pictures.hpp"
+#include "run_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,27 +21,6 @@
 namespace gmac::examples::train {
 
 namespace {
-
-/// Finds a parameter that is not a finite number.
-class finite_parameters final : public archive {
-public:
-    explicit finite_parameters(std::string where) : where_(std::move(where)) {}
-    [[nodiscard]] bool loading() const noexcept override { return false; }
-    void array(std::string const& name, element_type type, std::span<std::size_t const> shape, void* data) override {
-        // Of the agent, and of the critics that watch it.
-        if (type != element_type::f32 || ("." + name).find(".parameters.") == std::string::npos)
-            return;
-        std::size_t size = 1;
-        for (std::size_t const extent : shape)
-            size *= extent;
-        for (float const value : std::span(static_cast<float const*>(data), size))
-            require(std::isfinite(value), "{}: {} has the value {}, but all must be finite", where_, name, value);
-    }
-    void bytes(std::string const&, std::vector<std::byte>&) override {}
-
-private:
-    std::string where_;
-};
 
 /// A row of metrics.csv, whose first column is the key.
 [[nodiscard]] metrics_row row_of(update_report const& update, double seconds, experiment const& of,
@@ -315,6 +295,8 @@ void session::begin_writing() {
         evaluations_.begin();
         tensorboard_.emplace(folder_.path());
     }
+    if (auto const problem = note_machine(folder_.path(), asked_.threads, frames_before_))
+        progress_.note(*problem);
 }
 
 void session::record(update_report const& update) {
@@ -426,12 +408,25 @@ int session::finish(stop_signal const& stop) {
     bool const drawn = draws && draw();
     if (draws && !drawn && stop.requested())
         return stopped(stop, "before the pictures were drawn; draw them");
+    report(&stop);
     progress_.note(fmt::format("metrics{} in {}", drawn ? ", checkpoint and pictures are" : " and checkpoint are",
                                folder_.path().string()));
     return 0;
 }
 
+/// Plays the agent for it unless the run was stopped, which is to end soon: then gmac-report may.
+void session::report(stop_signal const* stop) {
+    if (!asked_.report || !(metrics_ || resumed())) // else what is in the folder is not of this run
+        return;
+    if (stop != nullptr)
+        if (auto const problem = observe_run(folder_.path(), *experiment_, [&] { return stop->requested(); }))
+            progress_.note(*problem);
+    if (auto const problem = write_report(folder_.path()))
+        progress_.note(*problem);
+}
+
 int session::stopped(stop_signal const& stop, std::string_view when) {
+    report(nullptr);
     progress_.note(fmt::format("stopped by {} {} with:  {}", stop.name(), when, resume_command()));
     return 128 + stop.number();
 }
@@ -449,6 +444,8 @@ std::string session::resume_command() const {
         line += fmt::format(" --evaluation-episodes {}", *asked_.evaluation_episodes);
     if (!asked_.pictures)
         line += " --no-pictures";
+    if (!asked_.report)
+        line += " --no-report";
     return line;
 }
 
@@ -472,11 +469,8 @@ nlohmann::ordered_json session::evaluate(stop_signal const& stop) {
 }
 
 bool session::draw() {
-    auto const& settings = asked_.settings;
-    std::string const title = fmt::format("{} on {}, seed {}", settings.algorithm, settings.environment, settings.seed);
     try {
-        draw_learning_curve(title);
-        draw_value_densities(title);
+        draw_pictures(folder_, asked_.settings, *experiment_);
         return true;
     } catch (gnuplot::not_written const&) {
         throw;
@@ -485,26 +479,6 @@ bool session::draw() {
         progress_.note(fmt::format("no pictures: {}", problem.what()));
         return false;
     }
-}
-
-void session::draw_learning_curve(std::string const& title) {
-    csv_table const updates = read_csv(folder_.metrics());
-    csv_table const ended = read_csv(folder_.episodes());
-    learning_curve curve{.title = title,
-                         .runs = {
-                             {.method = asked_.settings.algorithm,
-                              .frames = updates.column("frames"),
-                              .mean_returns = updates.column("mean_return"),
-                              .episode_frames = ended.rows() > 0 ? ended.column("frames") : std::vector<double>(),
-                              .episode_returns = ended.rows() > 0 ? ended.column("return") : std::vector<double>()}}};
-    if (asked_.settings.environment == "bullet/hopper")
-        curve.references = {{1010.0, "standing still"}, {1500.0, "hopping"}};
-    plot_learning_curve(folder_.learning_curve(), curve);
-}
-
-void session::draw_value_densities(std::string const& title) {
-    value_densities const picture{.title = title, .panels = experiment_->value_panels()};
-    plot_value_densities(folder_.value_densities(), picture);
 }
 
 } // namespace gmac::examples::train

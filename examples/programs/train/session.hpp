@@ -58,8 +58,7 @@ private:
     int finish(stop_signal const& stop);
     [[nodiscard]] nlohmann::ordered_json evaluate(stop_signal const& stop);
     bool draw();
-    void draw_learning_curve(std::string const& title);
-    void draw_value_densities(std::string const& title);
+    void report(stop_signal const* stop);
     int stopped(stop_signal const& stop, std::string_view when);
     [[nodiscard]] std::string resume_command() const;
     [[nodiscard]] double seconds() const;

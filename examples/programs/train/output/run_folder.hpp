@@ -185,9 +185,9 @@ private:
         }
     }
     [[nodiscard]] static bool is_ours(std::string_view name) {
-        for (std::string_view const ours :
-             {"summary.json", "metrics.csv", "episodes.csv", "evaluations.csv", "checkpoint.safetensors",
-              "policy.safetensors", "value.safetensors", "best_policy.safetensors"})
+        for (std::string_view const ours : {"summary.json", "metrics.csv", "episodes.csv", "evaluations.csv",
+                                            "checkpoint.safetensors", "policy.safetensors", "value.safetensors",
+                                            "best_policy.safetensors", "machine.json", "observed.json", "report.html"})
             if (name == ours || name == std::string(ours) + ".partial")
                 return true;
         for (std::string_view const picture : {"learning_curve.", "value_densities.", "play.gif"})

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// gmac-report: the page of a run of gmac-train.
+#include "report/report_data.hpp"
+#include "report/report_page.hpp"
+#include "support/parse_options.hpp"
+#include "train/experiment.hpp"
+#include "train/run_report.hpp"
+#include "train/stored_run.hpp"
+
+#include <gmac/core/error.hpp>
+#include <gmac/core/tbb_executor.hpp>
+#include <gmac/storage/checkpoint.hpp>
+#include <gmac/storage/files.hpp>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace train = gmac::examples::train;
+
+/// Whether the agent was played since the checkpoint was written.
+bool is_observed(fs::path const& run, fs::path const& checkpoint) {
+    std::error_code none;
+    auto const trained = fs::last_write_time(checkpoint, none);
+    auto const played = fs::last_write_time(run / "observed.json", none);
+    return !none && played >= trained;
+}
+
+/// Plays the agent of the checkpoint; what goes wrong is returned.
+std::optional<std::string> observe(fs::path const& run, fs::path const& checkpoint) {
+    try {
+        gmac::checkpoint const stored = gmac::read_checkpoint(checkpoint);
+        gmac::tbb_executor tasks((std::max)(1u, std::thread::hardware_concurrency()));
+        auto const experiment = train::make_experiment(train::settings_of(stored, checkpoint), tasks);
+        gmac::load_checkpoint(stored, "checkpoint " + checkpoint.string(),
+                              [&](gmac::archive& state) { experiment->persist(state); });
+        return train::observe_run(run, *experiment, [] { return false; });
+    } catch (std::exception const& problem) {
+        return problem.what();
+    }
+}
+
+void run(int argc, char** argv) {
+    fs::path run, out;
+    bool no_play = false;
+    CLI::App app(
+        "gmac-report makes the report of a run of gmac-train, one page that opens in a browser and fetches nothing: what was\n"
+        "run, returns, losses, an episode beside the densities of the predicted return, and how right these are. For the last\n"
+        "two it plays the agent of the checkpoint, unless that was done since the checkpoint was written.");
+    app.add_option("run", run, "folder of gmac-train")->required();
+    gmac::examples::add_option(app, "--out", out, "file of the page; by default report.html in the folder");
+    gmac::examples::add_flag(app, "--no-play", no_play,
+                             "plays nothing: the page shows what was played before, or nothing");
+    gmac::examples::parse_options(app, argc, argv);
+    gmac::require(fs::is_directory(run), "there is no folder {}", run.string());
+    gmac::require(fs::exists(run / "config.json") || fs::exists(run / "metrics.csv") ||
+                      fs::exists(run / "summary.json"),
+                  "{} has no config.json and no metrics.csv, so it is no run of gmac-train", run.string());
+
+    std::optional<std::string> problem;
+    fs::path const checkpoint = run / "checkpoint.safetensors";
+    if (!no_play && !is_observed(run, checkpoint))
+        problem = fs::exists(checkpoint) ? observe(run, checkpoint) : "there is no checkpoint to play";
+    auto data = gmac::examples::report::report_data(run);
+    if (problem)
+        data["problems"].push_back({{"where", "checkpoint.safetensors"}, {"what", *problem}});
+    if (out.empty())
+        out = run / "report.html";
+    gmac::replace_file(out, gmac::examples::report::report_page(data));
+    fmt::print("{} is written\n", out.string());
+    for (auto const& one : data["problems"])
+        fmt::print("{}: {}\n", one["where"].get<std::string>(), one["what"].get<std::string>());
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    return gmac::examples::run_main("gmac-report", [&] { run(argc, argv); });
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "report/watched_episode.hpp"
+#include "train/settings.hpp"
+
+#include <gmac/environment/environment.hpp>
+
+#include <memory>
+
+namespace gmac::examples::train {
+
+/// What a page draws of an environment with real observations, step by step: a robot's shapes, or the observation.
+class real_pictures {
+public:
+    /// Of a batch of one, as make_environments gives it, which must outlive this.
+    real_pictures(settings const& settings, environment_batch& world);
+    ~real_pictures();
+    real_pictures(real_pictures&&) noexcept;
+
+    /// An episode of these pictures, without a step.
+    [[nodiscard]] report::watched_episode empty_episode() const;
+    /// Of the environment as it is.
+    [[nodiscard]] nlohmann::ordered_json now() const;
+
+private:
+    struct robot;
+    settings const* settings_;
+    environment_batch* world_;
+    std::unique_ptr<robot> robot_;
+};
+
+} // namespace gmac::examples::train
