@@ -257,58 +257,65 @@ using scores_by_method = std::vector<std::pair<std::string, std::vector<std::vec
             {"improvement", improvements_of(all)}};
 }
 
-/// Over the tasks on which every method has runs, in units of the baseline's mean; or a sentence, why not.
+/// Interquartile means and profiles of scores in units of the baseline's mean on each task; nothing but a sentence if one is
+/// not positive.
+void add_relative(json& overall, scores_by_method scores, std::string const& baseline, std::string& problem) {
+    auto const units = std::ranges::find(scores, baseline, &scores_by_method::value_type::first)->second;
+    for (std::size_t task = 0; task < units.size(); ++task) {
+        double const unit = train::mean(units[task]);
+        if (!(unit > 0.0)) {
+            problem = fmt::format(
+                "The mean of {} on {} is {:.4g}, in which no score can be measured, so there are no "
+                "means over all environments.",
+                baseline, overall["tasks"][task].get<std::string>(), unit);
+            return;
+        }
+        for (auto& [name, tasks] : scores)
+            for (double& value : tasks[task])
+                value /= unit;
+    }
+    overall["methods"] = json::array();
+    for (auto const& [name, tasks] : scores) {
+        auto const interquartile =
+            train::detail::stratified(tasks, tasks, intervals, [](auto const& drawn, auto const&) {
+                std::vector<double> pooled;
+                for (auto const& runs : drawn)
+                    pooled.insert(pooled.end(), runs.begin(), runs.end());
+                std::ranges::sort(pooled);
+                return train::interquartile_mean_of_sorted(pooled);
+            });
+        std::vector<double> all;
+        for (auto const& runs : tasks)
+            all.insert(all.end(), runs.begin(), runs.end());
+        overall["methods"].push_back(
+            {{"name", name}, {"scores", json_numbers(all)}, {"interquartile_mean", estimate_json(interquartile)}});
+    }
+    overall["profile"] = profiles_of(scores);
+}
+
+/// Over the tasks on which every method has runs; null, and a sentence if that may surprise, if there are no two.
 [[nodiscard]] json overall_of(std::vector<run> const& runs, std::vector<std::string> const& environments,
                               std::string const& baseline, std::string& problem) {
     auto const names = methods_of(runs);
+    if (environments.size() < 2 || names.size() < 2)
+        return nullptr;
     std::vector<std::string> common;
     for (std::string const& environment : environments)
         if (std::ranges::all_of(names, [&](auto const& name) { return !select(runs, environment, name).empty(); }))
             common.push_back(environment);
-    if (environments.size() < 2 || names.size() < 2)
-        return nullptr;
     if (common.size() < 2) {
         problem = "There are no two environments on which all methods have runs, so nothing is said over all of them.";
         return nullptr;
     }
     scores_by_method all;
     for (std::string const& name : names) {
-        std::vector<std::vector<double>> relative;
-        for (std::string const& environment : common) {
-            double const unit = train::mean(scores_of(select(runs, environment, baseline)));
-            if (!(unit > 0.0)) {
-                problem = fmt::format(
-                    "The mean of {} on {} is {:.4g}, in which nothing can be measured, so nothing is "
-                    "said over all environments.",
-                    baseline, environment, unit);
-                return nullptr;
-            }
-            relative.push_back(scores_of(select(runs, environment, name)));
-            for (double& value : relative.back())
-                value /= unit;
-        }
-        all.push_back({name, std::move(relative)});
+        auto& [_, tasks] = all.emplace_back(name, std::vector<std::vector<double>>());
+        for (std::string const& environment : common)
+            tasks.push_back(scores_of(select(runs, environment, name)));
     }
-    json methods = json::array();
-    for (auto const& [name, tasks] : all) {
-        auto const interquartile =
-            train::detail::stratified(tasks, tasks, intervals, [](auto const& drawn, auto const&) {
-                std::vector<double> pooled;
-                for (auto const& scores : drawn)
-                    pooled.insert(pooled.end(), scores.begin(), scores.end());
-                std::ranges::sort(pooled);
-                return train::interquartile_mean_of_sorted(pooled);
-            });
-        std::size_t count = 0;
-        for (auto const& scores : tasks)
-            count += scores.size();
-        methods.push_back({{"name", name}, {"runs", count}, {"interquartile_mean", estimate_json(interquartile)}});
-    }
-    return {{"baseline", baseline},
-            {"tasks", common},
-            {"methods", methods},
-            {"profile", profiles_of(all)},
-            {"improvement", improvements_of(all)}};
+    json overall{{"baseline", baseline}, {"tasks", common}, {"names", names}, {"improvement", improvements_of(all)}};
+    add_relative(overall, std::move(all), baseline, problem);
+    return overall;
 }
 
 /// Those of which two methods on one environment, or two runs, have other values.

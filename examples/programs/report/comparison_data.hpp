@@ -17,8 +17,8 @@ namespace gmac::examples::report {
 /// environment has one, else the mean of the last 100 episodes. "tasks" has for each environment, by method: the "curve"
 /// of the means over the seeds, with the range of the seeds, "interquartile_mean" and "mean", the "profile" over
 /// "thresholds"; and in "improvement" the chances that a run of a method is better than one of another one, [row][column].
-/// "overall" is the same over the tasks that all methods have, in units of the mean of the baseline on each, or
-/// null with "overall_problem" saying why. Intervals hold 95 %, by the stratified bootstrap (Agarwal et al. 2021).
+/// "overall" is the same over the tasks that all methods have, means and profiles in units of the mean of the baseline on each,
+/// or null; "overall_problem" says why something is missing there. Intervals hold 95 %, by the stratified bootstrap (Agarwal et al. 2021).
 /// "settings" are those that differ, with the values of each method. Throws gmac::error if there are fewer than two runs with a
 /// score, or if `baseline`, unless empty, is no method; by default it is ppo, or the first.
 [[nodiscard]] nlohmann::ordered_json comparison_data(std::span<std::filesystem::path const> runs,

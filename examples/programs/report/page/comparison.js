@@ -50,18 +50,18 @@ const scrolled = (label, table) => {
 const improvement_table = (methods, rows) => table_of(["a run of …", ...methods.map((name) => `beats one of ${name}`)], methods.map((name, i) =>
     make("tr", {}, make("th", {scope: "row"}, name), ...rows[i].map((one) => make("td", {}, one ? interval_text(one, 2) : "–")))));
 
-/// The charts that one environment and all together have. They are drawn when the section is on the page.
-const charts_of = (section, {methods, profile, improvement, unit}) => {
-    const names = methods.map(({name}) => name);
+const show_improvement = (section, names, improvement) => names.length > 1 && section.append(make("h3", {}, "Probability of improvement"),
+    scrolled("Probability of improvement", improvement_table(names, improvement)),
+    make("p", {className: "hint"}, "The chance that a run of the method of the row has a higher score than one of the column's, a mean over the environments, with 95 % of the stratified bootstrap. 0.5 is a draw; an interval with 0.5 in it decides nothing."));
+
+/// The charts that one environment and all together have; what is returned draws them, once the section is on the page.
+const charts_of = (section, {methods, profile, unit}) => {
     const [means, means_box] = figure_of("Interquartile mean over the runs", "Circles: single runs. Bar: 95 % of the stratified bootstrap.", "");
     const [profiles, profiles_box] = figure_of("Performance profile", "How many of the runs have a score above a threshold: the higher, the better. Bands: 95 %, at each place.");
     section.append(make("div", {className: "panels"}, means, profiles));
     const few = methods.filter(({scores}) => scores.length < 5).map(({name}) => name);
     if (few.length > 0)
         section.append(make("p", {className: "hint"}, `Fewer than five runs: ${few.join(", ")}. The bootstrap knows only what it was given, so such intervals are too narrow.`));
-    if (names.length > 1)
-        section.append(make("h3", {}, "Probability of improvement"), scrolled("Probability of improvement", improvement_table(names, improvement)),
-            make("p", {className: "hint"}, "The chance that a run of the method of the row has a higher score than one of the column's, with 95 % of the stratified bootstrap. 0.5 is a draw; an interval with 0.5 in it decides nothing."));
     return () => {
         interval_chart(means_box, {label: "Interquartile means", rows: methods.map(({name, scores, interquartile_mean: estimate}) => ({name, scores, estimate})), x_name: unit});
         profile_chart(profiles_box, {profile, label: "Performance profile", x_name: unit});
@@ -72,7 +72,8 @@ const show_task = ({env, evaluated, methods, profile, improvement}) => {
     const section = make("section", {});
     const [curves, box] = figure_of(`Returns of ${env} over the training`, "Mean of the last 100 episodes: line, the mean over the seeds; band, from the lowest to the highest seed; as far as all of them have come.");
     section.append(make("h2", {}, env), curves);
-    const draw = charts_of(section, {methods, profile, improvement, unit: evaluated ? "mean return of the evaluation" : "mean return of the last 100 episodes"});
+    const draw = charts_of(section, {methods, profile, unit: evaluated ? "mean return of the evaluation" : "mean return of the last 100 episodes"});
+    show_improvement(section, methods.map(({name}) => name), improvement);
     by_id("tasks").append(section);
     line_chart(box, {label: `Returns of ${env}`, x_name: "frames",
         series: methods.map(({name, scores, curve}) => ({name: `${name}, ${plural(scores.length, "run")}`, ...curve, ...look_of(name)}))});
@@ -82,10 +83,14 @@ const show_task = ({env, evaluated, methods, profile, improvement}) => {
 const show_overall = ({overall, overall_problem}) => {
     const section = by_id("overall");
     section.hidden = !overall && !overall_problem;
+    if (overall_problem)
+        section.append(make("p", {className: "missing"}, overall_problem));
     if (!overall)
-        return section.append(make("p", {className: "missing"}, overall_problem));
-    section.append(make("p", {className: "lead"}, `${overall.tasks.join(", ")}; scores in units of the mean of ${overall.baseline} on each.`));
-    charts_of(section, {...overall, methods: overall.methods.map((one) => ({...one, scores: Array(one.runs).fill(null)})), unit: `score, ${overall.baseline} = 1`})();
+        return;
+    section.append(make("p", {className: "lead"}, `${overall.tasks.join(", ")}.`));
+    if (overall.methods)
+        charts_of(section, {...overall, unit: `score, in units of the mean of ${overall.baseline} on each environment`})();
+    show_improvement(section, overall.names, overall.improvement);
 };
 
 const show_settings_that_differ = ({settings, tasks}) => {
