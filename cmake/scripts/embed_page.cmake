@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -Dhtml=… -Dstyle=… -Dscripts=…;… -Dresult=… -P embed_page.cmake: a page's files as a file of C++, see
+# cmake -Dname=… -Dhtml=… -Dstyle=… -Dscripts=…;… -Dresult=… -P embed_page.cmake: a page's files as a file of C++, see
 # examples/programs/report/page_files.hpp.
 file(READ "${html}" html)
 file(READ "${style}" style)
@@ -8,14 +8,17 @@ foreach(script IN LISTS scripts)
     file(READ "${script}" text)
     string(APPEND joined "${text}")
 endforeach()
-set(code "// Made by cmake/scripts/embed_page.cmake.\n#include \"page_files.hpp\"\n\nnamespace gmac::examples::report::page_files {\n\n")
 foreach(part IN ITEMS style joined)
     string(TOLOWER "${${part}}" lower)
     if(lower MATCHES "</(script|style)|<!--|@(style|scripts|live|data)@")
         message(FATAL_ERROR "${part} has ${CMAKE_MATCH_0}, with which it cannot stand in an HTML file")
     endif()
 endforeach()
-string(APPEND code "char const* const html = R\"gmac_page(${html})gmac_page\";\n")
-string(APPEND code "char const* const style = R\"gmac_page(${style})gmac_page\";\n")
-string(APPEND code "char const* const scripts = R\"gmac_page(${joined})gmac_page\";\n\n} // namespace gmac::examples::report::page_files\n")
-file(WRITE "${result}" "${code}")
+file(WRITE "${result}" "// Made by cmake/scripts/embed_page.cmake.
+#include \"page_files.hpp\"
+
+gmac::examples::report::page_files const gmac::examples::report::${name}_files{
+    R\"gmac_page(${html})gmac_page\",
+    R\"gmac_page(${style})gmac_page\",
+    R\"gmac_page(${joined})gmac_page\"};
+")

@@ -158,6 +158,35 @@ TEST_CASE("the interval of a comparison is that over all resamples within the ta
     CHECK(found.improvement.high == Approx(improvements[230]).margin(0.01));
 }
 
+TEST_CASE("the probability of improvement and the performance profile, by hand", "[evaluate]") {
+    using table = std::vector<std::vector<double>>;
+    // Of negative scores too, in which `compare` can measure nothing.
+    auto const improvement = probability_of_improvement(table{{-3, -1}, {0}}, table{{-2}, {0, -1, 1}});
+    CHECK(improvement.value == Approx(0.5 * (0.5 + 0.5)).epsilon(1e-14));
+
+    // Shares above −1, 1, 2 and 5: of task 0 all, two thirds, two thirds and none, of task 1 both, both, one and none.
+    std::vector<double> const thresholds{-1, 1, 2, 5};
+    table const scores{{1, 3, 5}, {2, 4}};
+    auto const profile = performance_profile(scores, thresholds);
+    REQUIRE(profile.size() == 4);
+    CHECK(profile[0].value == 1.0);
+    CHECK(profile[1].value == Approx(0.5 * (2.0 / 3.0 + 1.0)).epsilon(1e-14));
+    CHECK(profile[2].value == Approx(0.5 * (2.0 / 3.0 + 0.5)).epsilon(1e-14));
+    CHECK(profile[3].value == 0.0);
+    CHECK(profile[0].low == 1.0);
+    CHECK(profile[3].high == 0.0);
+    // All resamples of task 1 above 2, without task 0: 0, 1/2, 1/2 and 1, so both ends of 80 % are reached.
+    auto const alone = performance_profile(table{{2, 4}}, std::vector<double>{2}, {.level = 0.8, .resamples = 4000});
+    CHECK(alone[0].low == 0.0);
+    CHECK(alone[0].high == 1.0);
+    auto const half = performance_profile(table{{2, 4}}, std::vector<double>{2}, {.level = 0.4, .resamples = 4000});
+    CHECK(half[0].low == 0.5);
+    CHECK(half[0].high == 0.5);
+    CHECK_THROWS_WITH(performance_profile(table{{}}, thresholds), "performance_profile: task 0 has no score");
+    CHECK_THROWS_WITH(probability_of_improvement(table{{1}}, table{{INFINITY}}),
+                      "probability_of_improvement: task 0 has the score inf, but all must be finite");
+}
+
 TEST_CASE("what cannot be compared is refused", "[evaluate]") {
     using table = std::vector<std::vector<double>>;
     CHECK_THROWS_WITH(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gmac-report: the page of a run of gmac-train.
+// gmac-report: the page of a run of gmac-train, or of several beside each other.
+#include "report/comparison_data.hpp"
 #include "report/report_data.hpp"
 #include "report/report_page.hpp"
 #include "support/parse_options.hpp"
@@ -20,8 +21,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -50,36 +53,69 @@ std::optional<std::string> observe(fs::path const& run, fs::path const& checkpoi
     }
 }
 
+using json = nlohmann::ordered_json;
+
+json data_of(fs::path const& run, bool play) {
+    std::optional<std::string> problem;
+    fs::path const checkpoint = run / "checkpoint.safetensors";
+    if (play && !is_observed(run, checkpoint))
+        problem = fs::exists(checkpoint) ? observe(run, checkpoint) : "there is no checkpoint to play";
+    json data = gmac::examples::report::report_data(run);
+    if (problem)
+        data["problems"].push_back({{"where", "checkpoint.safetensors"}, {"what", *problem}});
+    return data;
+}
+
+/// Whatever else has this name stays.
+void require_comparison(fs::path const& file) {
+    if (!fs::exists(file))
+        return;
+    auto const bytes = gmac::read_file(file);
+    std::string_view const text(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    gmac::require(text.find("<!-- gmac-report: a comparison -->") != text.npos,
+                  "{} is there, and is no comparison of gmac-report, which would be lost: give another file by --out",
+                  file.string());
+}
+
 void run(int argc, char** argv) {
-    fs::path run, out;
+    std::vector<fs::path> runs;
+    fs::path out;
+    std::string baseline;
     bool no_play = false;
     CLI::App app(
         "gmac-report makes the report of a run of gmac-train, one page that opens in a browser and fetches nothing: what was\n"
         "run, returns, losses, an episode beside the densities of the predicted return, and how right these are. For the last\n"
-        "two it plays the agent of the checkpoint, unless that was done since the checkpoint was written.");
-    app.add_option("run", run, "folder of gmac-train")->required();
-    gmac::examples::add_option(app, "--out", out, "file of the page; by default report.html in the folder");
+        "two it plays the agent of the checkpoint, unless that was done since the checkpoint was written. Of several runs it\n"
+        "makes a page that compares them: curves, interquartile means, the probability of improvement, performance profiles.");
+    app.add_option("run", runs, "folders of gmac-train")->required();
+    gmac::examples::
+        add_option(app, "--out", out,
+                   "file of the page; by default report.html in the folder of one run, comparison.html here of "
+                   "several");
+    gmac::examples::add_option(app, "--baseline", baseline,
+                               "of several runs the method in whose units scores are put over several environments; by "
+                               "default ppo, or the first");
     gmac::examples::add_flag(app, "--no-play", no_play,
-                             "plays nothing: the page shows what was played before, or nothing");
+                             "plays nothing: the page of a run shows what was played before, or nothing");
     gmac::examples::parse_options(app, argc, argv);
-    gmac::require(fs::is_directory(run), "there is no folder {}", run.string());
-    gmac::require(fs::exists(run / "config.json") || fs::exists(run / "metrics.csv") ||
-                      fs::exists(run / "summary.json"),
-                  "{} has no config.json and no metrics.csv, so it is no run of gmac-train", run.string());
-
-    std::optional<std::string> problem;
-    fs::path const checkpoint = run / "checkpoint.safetensors";
-    if (!no_play && !is_observed(run, checkpoint))
-        problem = fs::exists(checkpoint) ? observe(run, checkpoint) : "there is no checkpoint to play";
-    auto data = gmac::examples::report::report_data(run);
-    if (problem)
-        data["problems"].push_back({{"where", "checkpoint.safetensors"}, {"what", *problem}});
+    for (fs::path const& run : runs) {
+        gmac::require(fs::is_directory(run), "there is no folder {}", run.string());
+        gmac::require(fs::exists(run / "config.json") || fs::exists(run / "metrics.csv") ||
+                          fs::exists(run / "summary.json"),
+                      "{} has no config.json and no metrics.csv, so it is no run of gmac-train", run.string());
+    }
+    bool const one = runs.size() == 1;
+    gmac::require(!one || baseline.empty(), "--baseline is for several runs, but there is one");
     if (out.empty())
-        out = run / "report.html";
-    gmac::replace_file(out, gmac::examples::report::report_page(data));
+        out = one ? runs.front() / "report.html" : fs::path("comparison.html");
+    if (!one)
+        require_comparison(out);
+    json const data = one ? data_of(runs.front(), !no_play) : gmac::examples::report::comparison_data(runs, baseline);
+    gmac::replace_file(out,
+                       one ? gmac::examples::report::report_page(data) : gmac::examples::report::comparison_page(data));
     fmt::print("{} is written\n", out.string());
-    for (auto const& one : data["problems"])
-        fmt::print("{}: {}\n", one["where"].get<std::string>(), one["what"].get<std::string>());
+    for (auto const& one_problem : data["problems"])
+        fmt::print("{}: {}\n", one_problem["where"].get<std::string>(), one_problem["what"].get<std::string>());
 }
 
 } // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The files of page/, which CMake puts into the program.
-namespace gmac::examples::report::page_files {
+namespace gmac::examples::report {
 
-extern char const* const html;
-extern char const* const style;
-extern char const* const scripts;
+/// The files of a page, of the folder page/, which CMake puts into the program.
+struct page_files {
+    char const *html, *style, *scripts;
+};
+extern page_files const report_files, comparison_files;
 
-} // namespace gmac::examples::report::page_files
+} // namespace gmac::examples::report

@@ -29,21 +29,30 @@ namespace {
     return result;
 }
 
+/// A page with its parts in the places that are marked for them, in this order, so that nothing is looked for in what was put in.
+[[nodiscard]] std::string assemble(page_files const& files, nlohmann::ordered_json const& data, bool live) {
+    std::pair<std::string_view, std::string> const parts[]{{"@style@", files.style},
+                                                           {"@scripts@", files.scripts},
+                                                           {"@live@", live ? "true" : "false"},
+                                                           {"@data@", embeddable(data)}};
+    std::string page = files.html;
+    std::size_t at = 0;
+    for (auto const& [mark, part] : parts)
+        if (std::size_t const found = page.find(mark, at); found != page.npos) {
+            page.replace(found, mark.size(), part);
+            at = found + part.size();
+        }
+    return page;
+}
+
 } // namespace
 
 std::string report_page(nlohmann::ordered_json const& data, bool live) {
-    std::pair<std::string_view, std::string> const parts[]{{"@style@", page_files::style},
-                                                           {"@scripts@", page_files::scripts},
-                                                           {"@live@", live ? "true" : "false"},
-                                                           {"@data@", embeddable(data)}};
-    std::string page = page_files::html;
-    std::size_t at = 0; // in their order, so that nothing is looked for in what was put in
-    for (auto const& [mark, part] : parts) {
-        at = page.find(mark, at);
-        page.replace(at, mark.size(), part);
-        at += part.size();
-    }
-    return page;
+    return assemble(report_files, data, live);
+}
+
+std::string comparison_page(nlohmann::ordered_json const& data) {
+    return assemble(comparison_files, data, false);
 }
 
 } // namespace gmac::examples::report

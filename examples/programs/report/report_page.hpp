@@ -11,4 +11,7 @@ namespace gmac::examples::report {
 /// "events", and at each message it fetches "data.json", the same data anew, and shows it.
 [[nodiscard]] std::string report_page(nlohmann::ordered_json const& data, bool live = false);
 
+/// The page of comparison_data, likewise.
+[[nodiscard]] std::string comparison_page(nlohmann::ordered_json const& data);
+
 } // namespace gmac::examples::report

@@ -3,20 +3,6 @@
 // opened, chosen and started.
 "use strict";
 
-const by_id = (id) => document.getElementById(id);
-const make = (tag, attributes = {}, ...children) => {
-    const element = document.createElement(tag);
-    Object.assign(element, attributes);
-    element.append(...children);
-    return element;
-};
-/// A line of a legend.
-const key = (colour, text, kind = "") => {
-    const mark = make("i", {className: kind});
-    mark.style[kind === "dot" ? "background" : "borderColor"] = ink(colour);
-    return make("span", {className: "key"}, mark, text);
-};
-const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 const duration = (seconds) => {
     if (!is_number(seconds))
         return "–";
@@ -48,11 +34,6 @@ const show_head = ({run, summary, machines}, live) => {
         ["mean return of the last 100", readable(run.mean_return)],
         ["evaluation", is_number(evaluation?.mean) ? make("span", {}, readable(evaluation.mean), make("small", {}, ` over ${evaluation.episodes}`)) : null],
     ]);
-};
-
-const show_problems = ({problems}) => {
-    by_id("problems").hidden = problems.length === 0;
-    by_id("problem-list").replaceChildren(...problems.map(({where, what}) => make("li", {}, make("strong", {}, where), `: ${what}`)));
 };
 
 const show_returns = ({run, metrics, episodes, evaluations, summary}) => {
@@ -191,7 +172,6 @@ const value_text = (value) => {
         return String(Number(value.toPrecision(10)));
     return typeof value === "string" ? value : JSON.stringify(value).replaceAll(",", ", ");
 };
-const table_of = (names, rows) => make("table", {}, make("thead", {}, make("tr", {}, ...names.map((name) => make("th", {scope: "col"}, name)))), make("tbody", {}, ...rows));
 const show_settings = ({settings, defaults}) => {
     if (settings.length === 0)
         throw new Missing("There is no config.json that can be read, so the settings are not known.");

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -107,60 +108,120 @@ inline void resample(std::span<double const> values, std::span<double> drawn, ra
     return {estimates[0], estimates[1], estimates[2], sorted.front(), sorted.back()};
 }
 
-/// How a method does beside another one over several tasks.
-struct comparison {
-    estimate interquartile_mean; ///< over all runs, of scores in units of the other one's mean on the task
-    estimate improvement;        ///< the chance that a run is better than one of the other, a mean over the tasks
-};
+namespace detail {
 
-/// Scores [task][run] of a method and of a baseline. Intervals are those of the stratified bootstrap, which draws runs
-/// within each task anew; ties count half (Agarwal et al. 2021, section 4.3). Throws gmac::error if a task has no score, if
-/// a score is not finite, and if the mean of the baseline is not positive, in which nothing can be measured.
-[[nodiscard]] inline comparison compare(std::span<std::vector<double> const> scores,
-                                        std::span<std::vector<double> const> baseline, bootstrap const& options = {}) {
+/// Scores [task][run]. `where` begins an error.
+using task_scores = std::span<std::vector<double> const>;
+inline void require_scores(std::string_view where, task_scores scores, task_scores baseline) {
     require(!scores.empty() && scores.size() == baseline.size(),
-            "compare: there are scores for {} tasks and {} of the baseline, but must be as many, and at least one",
+            "{}: there are scores for {} tasks and {} of the baseline, but must be as many, and at least one", where,
             scores.size(), baseline.size());
-    detail::require_options(options);
     for (auto const* all : {&scores, &baseline})
         for (std::size_t task = 0; task < all->size(); ++task) {
-            require(!(*all)[task].empty(), "compare: task {} has no score", task);
+            require(!(*all)[task].empty(), "{}: task {} has no score", where, task);
             for (double const score : (*all)[task])
-                require(std::isfinite(score), "compare: task {} has the score {}, but all must be finite", task, score);
+                require(std::isfinite(score), "{}: task {} has the score {}, but all must be finite", where, task,
+                        score);
         }
-    for (std::size_t task = 0; task < baseline.size(); ++task)
-        require(mean(baseline[task]) > 0.0, "compare: the baseline's mean on task {} is {}, but must be positive", task,
-                mean(baseline[task]));
-    auto const statistics = [&](auto const& ours, auto const& theirs) {
-        std::vector<double> relative;
-        double improvement = 0.0;
-        for (std::size_t task = 0; task < ours.size(); ++task) {
-            double better = 0.0;
-            for (double const a : ours[task]) {
-                relative.push_back(a / mean(baseline[task]));
-                for (double const b : theirs[task])
-                    better += a > b ? 1.0 : a == b ? 0.5 : 0.0;
-            }
-            improvement += better / static_cast<double>(ours[task].size() * theirs[task].size() * ours.size());
-        }
-        std::ranges::sort(relative);
-        return std::pair(interquartile_mean_of_sorted(relative), improvement);
-    };
-    auto const found = statistics(scores, baseline);
+}
+
+/// A statistic of scores of a method and of a baseline, with the interval of the stratified bootstrap, which draws runs within
+/// each task anew.
+template <class Statistic>
+[[nodiscard]] estimate stratified(task_scores scores, task_scores baseline, bootstrap const& options,
+                                  Statistic&& statistic) {
+    require_options(options);
     std::vector<std::vector<double>> ours(scores.begin(), scores.end()), theirs(baseline.begin(), baseline.end());
-    std::vector<double> means, improvements;
+    double const found = statistic(ours, theirs);
+    std::vector<double> replicates;
     random_stream random(options.seed, 0);
     for (std::size_t i = 0; i < options.resamples; ++i) {
         for (std::size_t task = 0; task < ours.size(); ++task) {
-            detail::resample(scores[task], ours[task], random);
-            detail::resample(baseline[task], theirs[task], random);
+            resample(scores[task], ours[task], random);
+            resample(baseline[task], theirs[task], random);
         }
-        auto const [interquartile, improvement] = statistics(ours, theirs);
-        means.push_back(interquartile);
-        improvements.push_back(improvement);
+        replicates.push_back(statistic(ours, theirs));
     }
-    return {detail::between_quantiles(found.first, std::move(means), options.level),
-            detail::between_quantiles(found.second, std::move(improvements), options.level)};
+    return between_quantiles(found, std::move(replicates), options.level);
+}
+
+} // namespace detail
+
+/// The chance that a run of a method is better than one of another, a mean over the tasks: scores [task][run] of both. Ties
+/// count half (Agarwal et al. 2021, section 4.3); the interval is that of the stratified bootstrap. Throws gmac::error if a task
+/// has no score, and if a score is not finite.
+[[nodiscard]] inline estimate probability_of_improvement(detail::task_scores scores, detail::task_scores baseline,
+                                                         bootstrap const& options = {}) {
+    detail::require_scores("probability_of_improvement", scores, baseline);
+    return detail::stratified(scores, baseline, options, [](auto const& ours, auto const& theirs) {
+        double improvement = 0.0;
+        for (std::size_t task = 0; task < ours.size(); ++task) {
+            double better = 0.0;
+            for (double const a : ours[task])
+                for (double const b : theirs[task])
+                    better += a > b ? 1.0 : a == b ? 0.5 : 0.0;
+            improvement += better / static_cast<double>(ours[task].size() * theirs[task].size() * ours.size());
+        }
+        return improvement;
+    });
+}
+
+/// How a method does beside another one over several tasks.
+struct comparison {
+    estimate interquartile_mean; ///< over all runs, of scores in units of the other one's mean on the task
+    estimate improvement;        ///< see probability_of_improvement
+};
+
+/// As probability_of_improvement. Also throws if the mean of the baseline is not positive, in which nothing can be measured.
+[[nodiscard]] inline comparison compare(detail::task_scores scores, detail::task_scores baseline,
+                                        bootstrap const& options = {}) {
+    detail::require_scores("compare", scores, baseline);
+    for (std::size_t task = 0; task < baseline.size(); ++task)
+        require(mean(baseline[task]) > 0.0, "compare: the baseline's mean on task {} is {}, but must be positive", task,
+                mean(baseline[task]));
+    auto const relative_mean = [&](auto const& ours, auto const&) {
+        std::vector<double> relative;
+        for (std::size_t task = 0; task < ours.size(); ++task)
+            for (double const score : ours[task])
+                relative.push_back(score / mean(baseline[task]));
+        std::ranges::sort(relative);
+        return interquartile_mean_of_sorted(relative);
+    };
+    return {detail::stratified(scores, baseline, options, relative_mean),
+            probability_of_improvement(scores, baseline, options)};
+}
+
+/// The performance profile (Agarwal et al. 2021, section 4.2): which share of the runs has a score above each threshold, a mean
+/// over the tasks, with the intervals of the stratified bootstrap. Scores [task][run] → one estimate a threshold. Throws
+/// gmac::error if a task has no score, and if a score is not finite.
+[[nodiscard]] inline std::vector<estimate> performance_profile(detail::task_scores scores,
+                                                               std::span<double const> thresholds,
+                                                               bootstrap const& options = {}) {
+    detail::require_scores("performance_profile", scores, scores);
+    detail::require_options(options);
+    auto const shares_above = [&](auto const& all) {
+        std::vector<double> shares(thresholds.size(), 0.0);
+        for (auto const& runs : all)
+            for (std::size_t i = 0; i < thresholds.size(); ++i)
+                shares[i] += static_cast<double>(
+                                 std::ranges::count_if(runs, [&](double score) { return score > thresholds[i]; })) /
+                             static_cast<double>(runs.size() * all.size());
+        return shares;
+    };
+    auto const found = shares_above(scores);
+    std::vector<std::vector<double>> drawn(scores.begin(), scores.end()), replicates(thresholds.size());
+    random_stream random(options.seed, 0);
+    for (std::size_t i = 0; i < options.resamples; ++i) {
+        for (std::size_t task = 0; task < drawn.size(); ++task)
+            detail::resample(scores[task], drawn[task], random);
+        auto const shares = shares_above(drawn);
+        for (std::size_t j = 0; j < shares.size(); ++j)
+            replicates[j].push_back(shares[j]);
+    }
+    std::vector<estimate> profile;
+    for (std::size_t j = 0; j < found.size(); ++j)
+        profile.push_back(detail::between_quantiles(found[j], std::move(replicates[j]), options.level));
+    return profile;
 }
 
 } // namespace gmac::examples::train
