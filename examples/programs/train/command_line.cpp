@@ -118,6 +118,9 @@ request parse(int argc, char const* const* argv) {
                "played at the end with the most likely actions")
         ->default_str(sees_images(asked.settings.environment) ? "0" : "20")
         ->group("Run");
+    add_flag(app, "--watch", asked.watch,
+             "draws the mean return and the value distribution in the terminal while it trains")
+        ->group("Run");
     bool no_pictures = false;
     add_flag(app, "--no-pictures", no_pictures, "draws nothing at the end")->group("Run");
     bool no_report = false;

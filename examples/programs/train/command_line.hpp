@@ -28,6 +28,7 @@ struct request {
     std::optional<std::size_t> evaluation_episodes{}; ///< by default 20, but none of Atari games
     bool pictures = true;
     bool report = true;
+    bool watch = false; ///< on a terminal, as a picture
     bool check = false; ///< looks for what is wrong with the environment, and trains nothing
 };
 

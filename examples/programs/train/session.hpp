@@ -47,9 +47,13 @@ private:
     void save_networks();
     [[nodiscard]] bool has_networks() const;
     void save_to(std::filesystem::path const& file);
-    [[nodiscard]] bool is_kept(std::uint64_t frames) const;
+    [[nodiscard]] bool completes_part(std::uint64_t frames, std::size_t count) const;
+    [[nodiscard]] bool is_kept(std::uint64_t frames) const {
+        return completes_part(frames, asked_.keep_checkpoints.value_or(0));
+    }
     void record(update_report const& update);
     void train(stop_signal const& stop);
+    void watch();
     [[nodiscard]] std::vector<finished_episode> play_interim(stop_signal const& stop) const;
     void evaluate_again(stop_signal const& stop);
     void record(evaluation_report const& evaluation);
@@ -63,6 +67,8 @@ private:
     [[nodiscard]] std::string resume_command() const;
     [[nodiscard]] double seconds() const;
     [[nodiscard]] std::size_t evaluation_episodes() const;
+
+    static constexpr std::size_t value_histograms = 100; // of a run, evenly, for TensorBoard
 
     request asked_;
     run_folder folder_;
