@@ -14,6 +14,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// TensorBoard's event files by their definition, with no code of the writer's, and the two ways in which TensorBoard
@@ -155,6 +156,20 @@ inline shown_steps by_session_starts(std::vector<event> const& events) {
         seen = seen || one.starts;
         for (std::string const& tag : one.tags)
             shown[tag].push_back(one.step);
+    }
+    return shown;
+}
+
+/// The histograms that the reader in Python shows: their bytes by tag and step.
+inline std::map<std::pair<std::string, std::int64_t>, std::string> shown_histograms(std::vector<event> const& events) {
+    std::map<std::pair<std::string, std::int64_t>, std::string> shown;
+    bool seen = false;
+    for (event const& one : events) {
+        if (one.starts && seen)
+            std::erase_if(shown, [&](auto const& entry) { return entry.first.second >= one.step; });
+        seen = seen || one.starts;
+        for (auto const& [tag, bytes] : one.histograms)
+            shown[{tag, one.step}] = bytes;
     }
     return shown;
 }

@@ -5,10 +5,8 @@
 
 #include "support/catch.hpp"
 #include "support/says.hpp"
-#include "terminal_model.hpp"
+#include "terminal.hpp"
 
-#include <poll.h>
-#include <pty.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,14 +17,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 using gmac::testing::contains;
-using gmac::testing::terminal_model;
+using gmac::testing::on_terminal;
 using namespace gmac::examples::train;
 
 namespace {
@@ -72,82 +69,11 @@ progress example(std::uint64_t frames = 500'000) {
     return state;
 }
 
-/// A pseudo-terminal, on which a child process runs `program`; its exit code, or 128 and the signal that ended it.
-class on_terminal {
-public:
-    explicit on_terminal(std::function<int()> const& program, unsigned short columns = 80, unsigned short rows = 24)
-        : model(columns) {
-        winsize size{};
-        size.ws_col = columns, size.ws_row = rows;
-        child_ = ::forkpty(&outer_, nullptr, nullptr, &size);
-        if (child_ == 0) {
-            ::setenv("TERM", "xterm", 1);
-            ::unsetenv("NO_COLOR");
-            ::_exit(program());
-        }
-        REQUIRE(child_ > 0);
-    }
-    on_terminal(on_terminal const&) = delete;
-    on_terminal& operator=(on_terminal const&) = delete;
-    ~on_terminal() {
-        ::close(outer_);
-        if (child_ > 0) {
-            ::kill(child_, SIGKILL);
-            ::waitpid(child_, nullptr, 0);
-        }
-    }
-
-    void resize(unsigned short columns, unsigned short rows) {
-        winsize size{};
-        size.ws_col = columns, size.ws_row = rows;
-        REQUIRE(::ioctl(outer_, TIOCSWINSZ, &size) == 0);
-        model.resize(columns);
-    }
-    void press(char key) { REQUIRE(::write(outer_, &key, 1) == 1); }
-    /// Takes what the program writes until something is so; a minute at most.
-    void read_until(std::function<bool()> const& so) {
-        while (!so()) {
-            INFO(model.text());
-            REQUIRE(read_some());
-        }
-    }
-    int end() {
-        while (read_some())
-            ;
-        int status = 0;
-        ::waitpid(child_, &status, 0);
-        child_ = 0;
-        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    }
-
-    terminal_model model;
-
-private:
-    bool read_some() {
-        pollfd waiting{outer_, POLLIN, 0};
-        if (::poll(&waiting, 1, 60'000) != 1)
-            return false;
-        std::array<char, 1024> piece;
-        auto const got = ::read(outer_, piece.data(), piece.size());
-        if (got <= 0) // EIO: nobody has the terminal any more
-            return false;
-        model.feed({piece.data(), static_cast<std::size_t>(got)});
-        return true;
-    }
-
-    int outer_ = -1;
-    pid_t child_ = -1;
-};
-
 /// Waits for a key that ends in a line.
 void wait_for_key() {
     char key = 0;
     while (::read(STDIN_FILENO, &key, 1) < 0 && errno == EINTR)
         ;
-}
-
-bool as_before(terminal_model const& model) {
-    return !model.second_screen() && model.cursor_shown() && model.wraps();
 }
 
 } // namespace
@@ -279,7 +205,7 @@ TEST_CASE("a terminal is drawn on, follows its size, and is left as it was") {
     terminal.read_until([&] { return contains(model.text(), "too small: needs 40 x 16"); });
     terminal.press('\n');
     CHECK(terminal.end() == 0);
-    CHECK(as_before(model));
+    CHECK(model.as_before());
     auto const text = model.text();
     CHECK(text.find("said before") < text.find("said meanwhile"));
     CHECK(contains(text, "return 120.5"));
@@ -303,7 +229,7 @@ TEST_CASE("an error leaves the terminal as it was") {
     });
     CHECK(terminal.end() == 3);
     CHECK(terminal.model.pictures() == 1);
-    CHECK(as_before(terminal.model));
+    CHECK(terminal.model.as_before());
     CHECK(terminal.model.text() == "said meanwhile\nthe error\n");
 }
 
@@ -326,10 +252,10 @@ TEST_CASE("the first Ctrl-C brings the terminal back and is handled as ever; a s
     terminal.read_until([&] { return contains(model.text(), "a title"); });
     terminal.press(3);
     terminal.read_until([&] { return contains(model.text(), "123k of 1.00M"); });
-    CHECK(as_before(model));
+    CHECK(model.as_before());
     terminal.press(3);
     CHECK(terminal.end() == 128 + SIGINT);
-    CHECK(as_before(model));
+    CHECK(model.as_before());
 }
 
 TEST_CASE("a signal that ends the program leaves the terminal as it was") {
@@ -348,7 +274,7 @@ TEST_CASE("a signal that ends the program leaves the terminal as it was") {
         });
         CHECK(terminal.end() == 128 + number);
         CHECK(terminal.model.pictures() == 1);
-        CHECK(as_before(terminal.model));
+        CHECK(terminal.model.as_before());
     }
 }
 
@@ -380,7 +306,7 @@ TEST_CASE("Ctrl-Z brings the terminal back, and the picture comes again when the
     auto& model = terminal.model;
     terminal.read_until([&] { return contains(model.text(), fmt::format("stopped by {}", SIGTSTP)); });
     CHECK(model.pictures() == 1);
-    CHECK(as_before(model));
+    CHECK(model.as_before());
     terminal.press('\n');
     terminal.read_until([&] { return contains(model.text(), fmt::format("stopped by {}", SIGSTOP)); });
     CHECK(model.pictures() == 2);
@@ -388,7 +314,7 @@ TEST_CASE("Ctrl-Z brings the terminal back, and the picture comes again when the
     CHECK(model.second_screen());
     terminal.press('\n');
     CHECK(terminal.end() == 0);
-    CHECK(as_before(model));
+    CHECK(model.as_before());
 }
 
 TEST_CASE("NO_COLOR is honoured, and nothing is drawn into a pipe or on a dumb terminal") {

@@ -3,8 +3,18 @@
 
 #include "support/catch.hpp"
 
+#include <poll.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstddef>
+#include <cstdlib>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +39,8 @@ public:
 
     [[nodiscard]] bool second_screen() const { return second_; }
     [[nodiscard]] bool cursor_shown() const { return cursor_; }
-    [[nodiscard]] bool wraps() const { return wraps_; }
+    /// As a program found it.
+    [[nodiscard]] bool as_before() const { return !second_ && cursor_ && wraps_; }
     [[nodiscard]] std::size_t colours() const { return colours_; } ///< codes of colours that came
     [[nodiscard]] std::size_t pictures() const { return pictures_; }
     /// The lines of the screen that is shown; blanks behind the text are left out.
@@ -121,6 +132,73 @@ private:
     bool second_ = false, cursor_ = true, wraps_ = true;
     std::size_t colours_ = 0, pictures_ = 0;
     std::string pending_;
+};
+
+/// A pseudo-terminal, on which a child process runs `program`; its exit code, or 128 and the signal that ended it.
+class on_terminal {
+public:
+    explicit on_terminal(std::function<int()> const& program, unsigned short columns = 80, unsigned short rows = 24)
+        : model(columns) {
+        winsize size{};
+        size.ws_col = columns, size.ws_row = rows;
+        child_ = ::forkpty(&outer_, nullptr, nullptr, &size);
+        if (child_ == 0) {
+            ::setenv("TERM", "xterm", 1);
+            ::unsetenv("NO_COLOR");
+            ::_exit(program());
+        }
+        REQUIRE(child_ > 0);
+    }
+    on_terminal(on_terminal const&) = delete;
+    on_terminal& operator=(on_terminal const&) = delete;
+    ~on_terminal() {
+        ::close(outer_);
+        if (child_ > 0) {
+            ::kill(child_, SIGKILL);
+            ::waitpid(child_, nullptr, 0);
+        }
+    }
+
+    void resize(unsigned short columns, unsigned short rows) {
+        winsize size{};
+        size.ws_col = columns, size.ws_row = rows;
+        REQUIRE(::ioctl(outer_, TIOCSWINSZ, &size) == 0);
+        model.resize(columns);
+    }
+    void press(char key) { REQUIRE(::write(outer_, &key, 1) == 1); }
+    /// Takes what the program writes until something is so; a minute at most.
+    void read_until(std::function<bool()> const& so) {
+        while (!so()) {
+            INFO(model.text());
+            REQUIRE(read_some());
+        }
+    }
+    int end() {
+        while (read_some())
+            ;
+        int status = 0;
+        ::waitpid(child_, &status, 0);
+        child_ = 0;
+        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+
+    terminal_model model;
+
+private:
+    bool read_some() {
+        pollfd waiting{outer_, POLLIN, 0};
+        if (::poll(&waiting, 1, 60'000) != 1)
+            return false;
+        std::array<char, 1024> piece;
+        auto const got = ::read(outer_, piece.data(), piece.size());
+        if (got <= 0) // EIO: nobody has the terminal any more
+            return false;
+        model.feed({piece.data(), static_cast<std::size_t>(got)});
+        return true;
+    }
+
+    int outer_ = -1;
+    pid_t child_ = -1;
 };
 
 } // namespace gmac::testing
