@@ -46,7 +46,7 @@ endforeach()
 if(GMAC_INSTALL AND gmac_tools)
     install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}/licences" RENAME gmac COMPONENT tools)
     foreach(package IN ITEMS libxsimd-dev libfmt-dev libeigen3-dev libtbb-dev nlohmann-json3-dev libboost-dev libcli11-dev
-                             libprotozero-dev libbullet-dev)
+                             libprotozero-dev libcpp-httplib-dev libbullet-dev)
         install(FILES "/usr/share/doc/${package}/copyright" DESTINATION "${CMAKE_INSTALL_DOCDIR}/licences"
                 RENAME ${package} COMPONENT tools OPTIONAL)
     endforeach()

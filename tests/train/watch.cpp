@@ -51,7 +51,7 @@ TEST_CASE("--watch draws the run while it trains, and Ctrl-C leaves the terminal
     terminal.read_until([&] { return contains(model.text(), "value of one of them"); });
     terminal.read_until([&] { return !columns_of_curve(model).empty(); });
     CHECK(model.second_screen());
-    CHECK(contains(model.lines().at(0), "gmac on classic/cart_pole, seed 0 in " + folder / "run"));
+    CHECK(contains(model.lines().at(0), "gmac on classic/cart_pole, seed 1 in " + folder / "run"));
     CHECK(contains(model.text(), "mean return of the last 100 episodes: "));
     CHECK(contains(model.text(), "1.00G frames"));
     terminal.resize(50, 18);
