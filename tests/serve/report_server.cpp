@@ -11,6 +11,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -298,11 +299,8 @@ TEST_CASE("clients that never read are left, and neither the training nor others
         idle.back()->send(request_for(port, "/data.json"));
         server.changed();
     }
-    CHECK(get(port, "/").body == "<p>the page");
-    for (auto const& one : idle) {
-        auto const text = one->read_to_end();
-        CHECK(text.size() < size);
-    }
+    CHECK(get(port, "/").body == "<p>the page"); // the 21st of 16 threads: five were left by now
+    CHECK(std::ranges::count_if(idle, [&](auto const& one) { return one->read_to_end().size() < size; }) >= 5);
 }
 
 TEST_CASE("connections that say nothing take no more than a few files of the program") {
@@ -334,13 +332,13 @@ TEST_CASE("only some pages can listen at a time, and others can be read meanwhil
     CHECK(get(port, "/events").status == 503);
     CHECK(get(port, "/").status == 200);
     listeners.pop_back(); // one that goes is noticed, and makes room
-    http_answer answer{.status = 503};
-    for (int turn = 0; turn < 600 && answer.status == 503; ++turn) {
+    int status = 503;
+    for (int turn = 0; turn < 600 && status == 503; ++turn) {
         server.changed();
         connection again(port);
         again.send(request_for(port, "/events"));
-        answer.status = std::stoi(again.read_to("\r\n").substr(9));
+        status = std::stoi(again.read_to("\r\n").substr(9));
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    CHECK(answer.status == 200);
+    CHECK(status == 200);
 }

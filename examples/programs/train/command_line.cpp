@@ -121,6 +121,12 @@ request parse(int argc, char const* const* argv) {
     add_flag(app, "--watch", asked.watch,
              "draws the mean return and the value distribution in the terminal while it trains")
         ->group("Run");
+    add_option(
+        app, "--serve", asked.serve,
+        "shows the report in browsers on this machine while it trains, at http://127.0.0.1:PORT/; 0 is a port that "
+        "is free")
+        ->type_name("PORT")
+        ->group("Run");
     bool no_pictures = false;
     add_flag(app, "--no-pictures", no_pictures, "draws nothing at the end")->group("Run");
     bool no_report = false;

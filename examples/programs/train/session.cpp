@@ -85,6 +85,8 @@ session::session(request asked)
       folder_(folder_of(asked_)),
       tasks_(asked_.threads),
       evaluations_(asked_.settings, folder_) {
+    if (asked_.serve) // before anything is written
+        server_ = report::serve_report(folder_.path(), *asked_.serve);
     std::optional<checkpoint> stored;
     if (resumed()) {
         stored = read_checkpoint(folder_.checkpoint());
@@ -213,6 +215,8 @@ int session::run() {
         fmt::format("{} on {}, seed {}: {} parameters, {} environments x {} steps, {} threads\nwriting to {}",
                     settings.algorithm, settings.environment, settings.seed, experiment_->parameter_count(),
                     settings.environments, settings.agent.steps, asked_.threads, folder_.path().string()));
+    if (server_)
+        progress_.note(fmt::format("the report is at {}", server_->address()));
     if (!settings.critics.empty())
         progress_.note(fmt::format("critics that watch: {}", settings.critics));
     for (std::string const& note : notes_)
@@ -329,6 +333,8 @@ void session::record(update_report const& update) {
     metrics_->append(row);
     for (timed_episode const& ended : update.finished)
         episodes_->append(row_of(ended));
+    if (server_)
+        server_->changed();
     auto const step = static_cast<std::int64_t>(update.frames);
     tensorboard_->append(step, scalars);
     progress now{.frames = update.frames,
@@ -470,6 +476,8 @@ std::string session::resume_command() const {
         line += " --no-report";
     if (asked_.watch)
         line += " --watch";
+    if (asked_.serve)
+        line += fmt::format(" --serve {}", *asked_.serve);
     return line;
 }
 

@@ -10,6 +10,7 @@
 #include "output/run_folder.hpp"
 #include "output/stop_signal.hpp"
 #include "output/tensorboard_writer.hpp"
+#include "report/report_server.hpp"
 
 #include <gmac/core/tbb_executor.hpp>
 
@@ -82,6 +83,7 @@ private:
     bool target_reached_ = false;
     std::optional<tensorboard_writer> tensorboard_;
     progress_line progress_;
+    std::unique_ptr<report::report_server> server_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     double saved_at_ = 0.0;
 };
