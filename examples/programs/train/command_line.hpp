@@ -37,4 +37,7 @@ struct request {
 /// wrong and what would be right.
 [[nodiscard]] request parse(int argc, char const* const* argv);
 
+/// The command that goes on with the run in a folder, with what was asked for this time and is no setting of the run.
+[[nodiscard]] std::string resume_command(request const& asked, std::filesystem::path const& folder);
+
 } // namespace gmac::examples::train

@@ -3,7 +3,6 @@
 
 #include "evaluate/statistics.hpp"
 #include "finite_parameters.hpp"
-#include "output/shell_word.hpp"
 #include "run_pictures.hpp"
 #include "run_report.hpp"
 
@@ -455,30 +454,9 @@ void session::report(stop_signal const* stop) {
 
 int session::stopped(stop_signal const& stop, std::string_view when) {
     report(nullptr);
-    progress_.note(fmt::format("stopped by {} {} with:  {}", stop.name(), when, resume_command()));
+    progress_.note(
+        fmt::format("stopped by {} {} with:  {}", stop.name(), when, resume_command(asked_, folder_.path())));
     return 128 + stop.number();
-}
-
-/// With what was asked for this time and is no setting of the run.
-std::string session::resume_command() const {
-    std::string line = "gmac-train --resume " + shell_word(folder_.path().string());
-    if (asked_.threads != request().threads)
-        line += fmt::format(" --threads {}", asked_.threads);
-    if (asked_.checkpoint_seconds != request().checkpoint_seconds)
-        line += fmt::format(" --checkpoint-seconds {}", asked_.checkpoint_seconds);
-    if (asked_.keep_checkpoints.value_or(0) > 0)
-        line += fmt::format(" --keep-checkpoints {}", *asked_.keep_checkpoints);
-    if (asked_.evaluation_episodes)
-        line += fmt::format(" --evaluation-episodes {}", *asked_.evaluation_episodes);
-    if (!asked_.pictures)
-        line += " --no-pictures";
-    if (!asked_.report)
-        line += " --no-report";
-    if (asked_.watch)
-        line += " --watch";
-    if (asked_.serve)
-        line += fmt::format(" --serve {}", *asked_.serve);
-    return line;
 }
 
 nlohmann::ordered_json session::evaluate(stop_signal const& stop) {

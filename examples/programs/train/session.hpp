@@ -65,7 +65,6 @@ private:
     bool draw();
     void report(stop_signal const* stop);
     int stopped(stop_signal const& stop, std::string_view when);
-    [[nodiscard]] std::string resume_command() const;
     [[nodiscard]] double seconds() const;
     [[nodiscard]] std::size_t evaluation_episodes() const;
 
