@@ -71,6 +71,13 @@ private:
         return shown[row_];
     }
 
+    /// From the cursor on, which is on the last character of a row that is full.
+    void erase_line() {
+        std::size_t const from = (std::min)(column_, columns_ - 1);
+        if (line().size() > from)
+            line().resize(from);
+    }
+
     /// Takes one character or code from the front; 0 if it is not complete.
     std::size_t one(std::string_view text) {
         if (text.empty())
@@ -101,13 +108,15 @@ private:
         std::string_view const inner = text.substr(1, end); // with its letter
         if (inner == "[H") {
             row_ = column_ = 0;
-            ++pictures_;
         } else if (inner == "[K") {
-            if (line().size() > column_)
-                line().resize(column_);
+            erase_line();
         } else if (inner == "[J") {
+            erase_line();
             auto& shown = second_ ? other_ : main_;
             shown.resize((std::min)(shown.size(), row_ + 1));
+            ++pictures_; // whose last line begins with it
+        } else if (inner == "[2J") {
+            (second_ ? other_ : main_).clear();
         } else if (inner.back() == 'm') {
             ++colours_;
         } else if (inner == "[?1049h" || inner == "[?1049l") {

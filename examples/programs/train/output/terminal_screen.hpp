@@ -61,10 +61,10 @@ public:
     /// Calls `write` with the text that shows these lines, which must fit, in the place of those before.
     template <class F>
     static void draw(std::vector<std::string> const& lines, F&& write) {
-        std::string text = "\x1b[H"; // over what is there, and only then is the rest erased: so it does not flicker
+        // Each line is erased before it is written: behind a line that fills its row, the cursor stays on the last character.
+        std::string text = "\x1b[H";
         for (std::size_t i = 0; i < lines.size(); ++i)
-            text += (i > 0 ? "\r\n" : "") + lines[i] + "\x1b[K";
-        text += "\x1b[J";
+            text += (i > 0 ? "\r\n" : "") + std::string(i + 1 < lines.size() ? "\x1b[K" : "\x1b[J") + lines[i];
         drawing_ = true; // a signal must not leave the screen in the middle of a picture, whose rest would follow it
         if (shown_)
             write(text);
@@ -87,10 +87,11 @@ private:
         shown_ = true;
         say("\x1b[?1049h\x1b[?25l\x1b[?7l");
     }
+    // Erased before: in a window that has grown, tmux leaves some of it above what was there.
     static bool leave() noexcept {
         bool const was = shown_.exchange(false);
         if (was)
-            say("\x1b[39m\x1b[?7h\x1b[?25h\x1b[?1049l");
+            say("\x1b[39m\x1b[2J\x1b[H\x1b[?7h\x1b[?25h\x1b[?1049l");
         return was;
     }
 
