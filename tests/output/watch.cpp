@@ -188,7 +188,7 @@ TEST_CASE("a terminal is drawn on, follows its size, and is left as it was") {
     CHECK(model.second_screen());
     CHECK(!model.cursor_shown());
     CHECK(model.lines().at(0) == "a title");
-    CHECK(contains(model.text(), "1.00M frames"));
+    CHECK(contains(model.text(), " 1.00M frames\n")); // up to the last column
     CHECK(model.colours() > 0);
     for (auto const& line : model.lines())
         CHECK(detail::columns_of(line) <= 80);
