@@ -219,6 +219,7 @@ TEST_CASE("an event comes for what changed, and no more than one in a time") {
     auto const rest = listener.read_to_end();
     CHECK(contains(rest, "data: 1002\n\n"));
     CHECK(rest.find("data: ") == rest.rfind("data: "));
+    CHECK(rest.ends_with("\r\n"));
 }
 
 TEST_CASE("who listens can ask for the last data before the server is gone") {

@@ -292,7 +292,11 @@ private:
                     if (version_ != state->seen)
                         event = fmt::format("data: {}\n\n", state->seen = version_);
                     else if (ended_)
-                        return false;
+                        event.clear();
+                }
+                if (event.empty()) {
+                    sink.done();
+                    return true;
                 }
                 state->next = clock::now() + between_;
                 return sink.write(event.data(), event.size());
