@@ -48,6 +48,24 @@ function(gmac_find_headers target header)
     endif()
 endfunction()
 
+# cpp-httplib as httplib::httplib. Debian compiles it into a library, without a CMake package, and its header must see the
+# options of that; elsewhere it is a header alone.
+function(gmac_find_httplib)
+    gmac_find_headers(httplib::httplib httplib.h)
+    find_library(GMAC_HTTPLIB_LIBRARY cpp-httplib)
+    mark_as_advanced(GMAC_HTTPLIB_LIBRARY)
+    if(TARGET httplib::httplib)
+        find_package(Threads REQUIRED)
+        target_link_libraries(httplib::httplib INTERFACE Threads::Threads)
+        if(GMAC_HTTPLIB_LIBRARY)
+            target_link_libraries(httplib::httplib INTERFACE "${GMAC_HTTPLIB_LIBRARY}")
+            target_compile_definitions(
+                httplib::httplib INTERFACE CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT
+            )
+        endif()
+    endif()
+endfunction()
+
 # The Arcade Learning Environment as ale::emulator. Its own targets give the folder of its headers, but these include
 # each other as "ale/…", from the folder above.
 macro(gmac_find_ale)
@@ -71,6 +89,8 @@ if(GMAC_BUILD_EXAMPLES)
     gmac_optional_target(bullet::float64 libbullet-dev "the Bullet robots")
     gmac_find_headers(protozero::protozero protozero/pbf_writer.hpp)
     gmac_optional_target(protozero::protozero libprotozero-dev "TensorBoard files, gmac-train, gmac-export")
+    gmac_find_httplib()
+    gmac_optional_target(httplib::httplib libcpp-httplib-dev "gmac-train --serve")
     gmac_find_ale()
     gmac_optional_target(ale::emulator "not in Debian: see docs/ale.md" "Atari games in gmac-train")
     find_program(GMAC_GNUPLOT gnuplot)

@@ -48,7 +48,7 @@ if(GMAC_INSTALL AND gmac_tools)
     install(FILES examples/environments/process/gmac_environment.py DESTINATION "${CMAKE_INSTALL_DATADIR}/gmac"
             COMPONENT tools)
     foreach(package IN ITEMS libxsimd-dev libfmt-dev libeigen3-dev libtbb-dev nlohmann-json3-dev libboost-dev libcli11-dev
-                             libprotozero-dev libbullet-dev)
+                             libprotozero-dev libcpp-httplib-dev libbullet-dev)
         install(FILES "/usr/share/doc/${package}/copyright" DESTINATION "${CMAKE_INSTALL_DOCDIR}/licences"
                 RENAME ${package} COMPONENT tools OPTIONAL)
     endforeach()

@@ -14,6 +14,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// TensorBoard's event files by their definition, with no code of the writer's, and the two ways in which TensorBoard
@@ -82,11 +83,34 @@ inline std::string only(std::multimap<int, std::string> const& fields, int numbe
     return fields.find(number)->second;
 }
 
-/// An event: its step, the tags of its scalars, and whether it is the mark of a session's start.
+/// An event: its step, the tags of its scalars and histograms, those that are histograms with their bytes, and whether it is
+/// the mark of a session's start.
 struct event {
     std::int64_t step = 0;
     std::vector<std::string> tags;
+    std::map<std::string, std::string> histograms;
     bool starts = false;
+};
+
+/// A HistogramProto by its definition: bucket i lies above limits[i - 1] (or min) and up to limits[i].
+struct histogram {
+    explicit histogram(std::string_view message) {
+        auto const fields = fields_of(message);
+        auto const number = [&](int field) { return number_at<double>(only(fields, field), 0); };
+        auto const numbers = [&](int field) {
+            std::vector<double> values;
+            std::string const packed = only(fields, field);
+            for (std::size_t at = 0; at < packed.size(); at += sizeof(double))
+                values.push_back(number_at<double>(packed, at));
+            return values;
+        };
+        CHECK(fields.size() == 7);
+        min = number(1), max = number(2), count = number(3), sum = number(4), sum_of_squares = number(5);
+        limits = numbers(6), buckets = numbers(7);
+        REQUIRE(limits.size() == buckets.size());
+    }
+    double min, max, count, sum, sum_of_squares;
+    std::vector<double> limits, buckets;
 };
 
 /// Of all event files in a folder, as TensorBoard comes by them: in the order of the files' names.
@@ -106,8 +130,12 @@ inline std::vector<event> events_of(std::filesystem::path const& folder) {
             if (auto const log = fields.find(7); log != fields.end())
                 one.starts = only(fields_of(log->second), 1) == "1"; // SessionLog.status is START
             if (auto const summary = fields.find(5); summary != fields.end())
-                for (auto const& [number, value] : fields_of(summary->second))
-                    one.tags.push_back(only(fields_of(value), 1));
+                for (auto const& [number, value] : fields_of(summary->second)) {
+                    auto const parts = fields_of(value);
+                    one.tags.push_back(only(parts, 1));
+                    if (auto const found = parts.find(5); found != parts.end())
+                        one.histograms.emplace(one.tags.back(), found->second);
+                }
             events.push_back(one);
         }
     return events;
@@ -128,6 +156,20 @@ inline shown_steps by_session_starts(std::vector<event> const& events) {
         seen = seen || one.starts;
         for (std::string const& tag : one.tags)
             shown[tag].push_back(one.step);
+    }
+    return shown;
+}
+
+/// The histograms that the reader in Python shows: their bytes by tag and step.
+inline std::map<std::pair<std::string, std::int64_t>, std::string> shown_histograms(std::vector<event> const& events) {
+    std::map<std::pair<std::string, std::int64_t>, std::string> shown;
+    bool seen = false;
+    for (event const& one : events) {
+        if (one.starts && seen)
+            std::erase_if(shown, [&](auto const& entry) { return entry.first.second >= one.step; });
+        seen = seen || one.starts;
+        for (auto const& [tag, bytes] : one.histograms)
+            shown[{tag, one.step}] = bytes;
     }
     return shown;
 }

@@ -7,6 +7,7 @@
 #include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <string>
@@ -16,6 +17,7 @@ using gmac::testing::by_preemption;
 using gmac::testing::by_session_starts;
 using gmac::testing::contains;
 using gmac::testing::events_of;
+using gmac::testing::histogram;
 using gmac::testing::masked;
 using gmac::testing::message_of;
 using gmac::testing::scratch_folder;
@@ -152,6 +154,102 @@ TEST_CASE("a run that was begun without a mark of its start shows each step once
     tensorboard_writer writer(folder.path, 6, 1700000000.0);
     write_steps(writer, 6, 9);
     check_each_step_once(folder.path, 9);
+}
+
+namespace {
+
+double normal_up_to(double x, double mean, double deviation) {
+    return 0.5 * (1.0 + std::erf((x - mean) / (deviation * std::sqrt(2.0))));
+}
+
+/// What a reader finds of one distribution after it was written.
+histogram read_back(std::vector<value_panel> const& panels, std::string const& tag) {
+    scratch_folder const folder;
+    {
+        tensorboard_writer writer(folder.path, {}, 1700000000.0);
+        writer.append(4096, histograms_of(panels), 1700000001.0);
+    }
+    auto const events = events_of(folder.path);
+    REQUIRE(events.size() == 3);
+    CHECK(events.back().step == 4096);
+    REQUIRE(events.back().histograms.count(tag) == 1);
+    return histogram(events.back().histograms.at(tag));
+}
+
+double mass_of(histogram const& read) {
+    double sum = 0.0;
+    for (double const mass : read.buckets)
+        sum += mass;
+    return sum;
+}
+
+} // namespace
+
+TEST_CASE("the buckets of a written density hold the differences of its distribution function") {
+    // Two states: a Gaussian mixture, and one Gaussian; the histogram of all is of both in equal parts.
+    std::vector<value_panel> const panels{{.components = {{0.25, -3.0, 0.5}, {0.75, 2.0, 1.5}}},
+                                          {.components = {{1.0, 10.0, 2.0}}}};
+    auto const first = [](double x) { return 0.25 * normal_up_to(x, -3.0, 0.5) + 0.75 * normal_up_to(x, 2.0, 1.5); };
+    auto const both = [&](double x) { return 0.5 * (first(x) + normal_up_to(x, 10.0, 2.0)); };
+    auto const check = [](histogram const& read, auto const& function, double mean, double mean_square) {
+        REQUIRE(read.limits.size() == 64);
+        CHECK(read.limits.back() == read.max);
+        for (std::size_t i = 0; i < read.limits.size(); ++i) {
+            double const below = i > 0 ? read.limits[i - 1] : read.min;
+            REQUIRE(below < read.limits[i]);
+            CHECK(read.buckets[i] == Approx(function(read.limits[i]) - function(below)).margin(1e-14));
+        }
+        CHECK(function(read.min) < 1e-3);
+        CHECK(1.0 - function(read.max) < 1e-3);
+        CHECK(read.count == 1.0);
+        CHECK(read.sum == Approx(mean));
+        CHECK(read.sum_of_squares == Approx(mean_square));
+    };
+    double const first_square = 0.25 * (9.0 + 0.25) + 0.75 * (4.0 + 2.25);
+    check(read_back(panels, "value_density/state_1"), first, 0.75, first_square);
+    check(read_back(panels, "value_density/all_states"), both, 0.5 * (0.75 + 10.0), 0.5 * (first_square + 104.0));
+}
+
+TEST_CASE("the buckets of written samples count them, and a single point is seen") {
+    auto const read = read_back({{.samples = {1.0, 1.0, 2.0, 5.0}}}, "value_density/state_1");
+    for (std::size_t i = 0; i < read.limits.size(); ++i) {
+        double expected = 0.0;
+        for (double const sample : {1.0, 1.0, 2.0, 5.0})
+            expected += sample > (i > 0 ? read.limits[i - 1] : read.min) && sample <= read.limits[i] ? 0.25 : 0.0;
+        CHECK(read.buckets[i] == expected);
+    }
+    CHECK(mass_of(read) == 1.0);
+    CHECK(read.sum == 2.25);
+    for (double const place : {0.0, -7.5, 1e300}) {
+        auto const point = read_back({{.components = {{1.0, place, 0.0}}}}, "value_density/all_states");
+        CHECK(mass_of(point) == 1.0);
+        CHECK(std::count(point.buckets.begin(), point.buckets.end(), 1.0) == 1);
+        CHECK(point.min < place);
+        CHECK(point.max > place);
+    }
+}
+
+TEST_CASE("every fourth state has a histogram of its own, and a resumed run goes on with them") {
+    std::vector<value_panel> const panels(16, value_panel{.components = {{1.0, 0.0, 1.0}}});
+    scratch_folder const folder;
+    {
+        tensorboard_writer writer(folder.path, {}, 1700000000.0);
+        for (std::int64_t const step : {10, 20, 30})
+            writer.append(step, histograms_of(panels));
+    }
+    tensorboard_writer(folder.path, 21, 1700000000.0).append(30, histograms_of(panels));
+    auto const events = events_of(folder.path);
+    for (auto const& shown : {by_session_starts(events), by_preemption(events)}) {
+        CHECK(shown.size() == 5);
+        for (std::string const tag : {"all_states", "state_1", "state_5", "state_9", "state_13"})
+            CHECK(shown.at("value_density/" + tag) == std::vector<std::int64_t>{10, 20, 30});
+    }
+}
+
+TEST_CASE("a value that is not finite is a clear error, and no histogram") {
+    std::vector<value_panel> const panels{{.components = {{1.0, std::nan(""), 1.0}}}};
+    CHECK(contains(message_of([&] { (void)histograms_of(panels); }),
+                   "the agent expects a return of weight 1, mean nan and deviation 1, but all must be finite"));
 }
 
 TEST_CASE("an event file that cannot be made is a clear error") {

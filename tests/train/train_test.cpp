@@ -358,6 +358,19 @@ void check_interruptions(std::string const& what, int signal) {
         steps.push_back(static_cast<std::int64_t>(frames));
     CHECK(by_session_starts(events).at("update/value_loss") == steps);
     CHECK(by_preemption(events).at("update/value_loss") == steps);
+    // Of the values it shows the same densities as if there had been no stop: at 100 updates, or at all if there are fewer.
+    auto const densities = shown_histograms(events);
+    std::size_t const shown = (std::min)(steps.size(), std::size_t{100});
+    CHECK(densities.size() == 5 * shown);
+    CHECK(by_session_starts(events).at("value_density/all_states").size() == shown);
+    CHECK(densities == shown_histograms(events_of(folder.path / "whole")));
+    for (auto const& [key, bytes] : densities) {
+        histogram const read(bytes);
+        double sum = 0.0;
+        for (double const mass : read.buckets)
+            sum += mass;
+        CHECK(sum == Approx(1.0).margin(2e-3));
+    }
 }
 
 } // namespace

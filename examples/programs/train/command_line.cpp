@@ -2,6 +2,7 @@
 #include "command_line.hpp"
 
 #include "environments.hpp"
+#include "output/shell_word.hpp"
 #include "run_memory.hpp"
 #include "support/config_file.hpp"
 #include "support/parse_options.hpp"
@@ -119,6 +120,15 @@ request parse(int argc, char const* const* argv) {
                "played at the end with the most likely actions")
         ->default_str(sees_images(asked.settings.environment) ? "0" : "20")
         ->group("Run");
+    add_flag(app, "--watch", asked.watch,
+             "draws the mean return and the value distribution in the terminal while it trains")
+        ->group("Run");
+    add_option(
+        app, "--serve", asked.serve,
+        "shows the report in browsers on this machine while it trains, at http://127.0.0.1:PORT/; 0 is a port that "
+        "is free")
+        ->type_name("PORT")
+        ->group("Run");
     bool no_pictures = false;
     add_flag(app, "--no-pictures", no_pictures, "draws nothing at the end")->group("Run");
     bool no_report = false;
@@ -189,6 +199,27 @@ request parse(int argc, char const* const* argv) {
         asked.out = fmt::format("runs/{}-{}-{}", name, asked.settings.algorithm, asked.settings.seed);
     }
     return asked;
+}
+
+std::string resume_command(request const& asked, std::filesystem::path const& folder) {
+    std::string line = "gmac-train --resume " + shell_word(folder.string());
+    if (asked.threads != request().threads)
+        line += fmt::format(" --threads {}", asked.threads);
+    if (asked.checkpoint_seconds != request().checkpoint_seconds)
+        line += fmt::format(" --checkpoint-seconds {}", asked.checkpoint_seconds);
+    if (asked.keep_checkpoints.value_or(0) > 0)
+        line += fmt::format(" --keep-checkpoints {}", *asked.keep_checkpoints);
+    if (asked.evaluation_episodes)
+        line += fmt::format(" --evaluation-episodes {}", *asked.evaluation_episodes);
+    if (!asked.pictures)
+        line += " --no-pictures";
+    if (!asked.report)
+        line += " --no-report";
+    if (asked.watch)
+        line += " --watch";
+    if (asked.serve)
+        line += fmt::format(" --serve {}", *asked.serve);
+    return line;
 }
 
 } // namespace gmac::examples::train

@@ -28,11 +28,16 @@ struct request {
     std::optional<std::size_t> evaluation_episodes{}; ///< by default 20, but none of Atari games
     bool pictures = true;
     bool report = true;
-    bool check = false; ///< looks for what is wrong with the environment, and trains nothing
+    bool watch = false;                   ///< on a terminal, as a picture
+    std::optional<std::uint16_t> serve{}; ///< the report, on this port
+    bool check = false;                   ///< looks for what is wrong with the environment, and trains nothing
 };
 
 /// Reads the command line inside of run_main, which ends the program after --help. Throws gmac::error that says what is
 /// wrong and what would be right.
 [[nodiscard]] request parse(int argc, char const* const* argv);
+
+/// The command that goes on with the run in a folder, with what was asked for this time and is no setting of the run.
+[[nodiscard]] std::string resume_command(request const& asked, std::filesystem::path const& folder);
 
 } // namespace gmac::examples::train

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "output/value_densities.hpp"
+#include "output/value_panel.hpp"
 #include "trainer.hpp"
 
 #include <gmac/environment/environment.hpp>
@@ -80,6 +80,15 @@ struct episode {
         else
             panel.components.push_back({weight, scale * mean, scale * deviation});
     return panel;
+}
+
+/// The panels of states whose steps and returns are not known.
+[[nodiscard]] inline std::vector<value_panel> panels_of(std::vector<std::vector<value_component>> const& values,
+                                                        double scale) {
+    std::vector<value_panel> panels;
+    for (auto const& parts : values)
+        panels.push_back(panel_of(0, std::numeric_limits<double>::quiet_NaN(), parts, scale));
+    return panels;
 }
 
 /// The value distribution of step `step` of an episode, with what the episode brought from there on.

@@ -62,6 +62,9 @@ public:
             panels.push_back(value_at(*agent_, played, step, returns, reward_scale(worlds_.normalized())));
         return panels;
     }
+    [[nodiscard]] std::vector<value_panel> latest_values() override {
+        return panels_of(agent_->latest_values(latest_count), reward_scale(worlds_.normalized()));
+    }
 
     [[nodiscard]] nlohmann::ordered_json observed(std::function<bool()> stop) override {
         observation_seeds const seeds(settings_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "output/value_densities.hpp"
+#include "output/value_panel.hpp"
 #include "settings.hpp"
 #include "stoppable.hpp"
 #include "trainer.hpp"
@@ -53,7 +53,13 @@ public:
     /// What observed.json holds, the same each time: how far the value distributions are right about what came with actions as
     /// in training, and an episode with the most likely ones; see observe/. `stop` is as in `evaluate`.
     [[nodiscard]] virtual nlohmann::ordered_json observed(std::function<bool()> stop) = 0;
+    /// What the agent expects now of a few states, evenly over its latest rollout, of which there must have been one; what
+    /// they will bring is not known: NaN. Quick: no step is played. The training does not notice.
+    [[nodiscard]] virtual std::vector<value_panel> latest_values() = 0;
 };
+
+/// States of a rollout that latest_values() looks at.
+inline constexpr std::size_t latest_count = 16;
 
 /// Throws gmac::error for an environment or an algorithm that is not known or was left out of this program, and if the
 /// run takes more memory than there is.

@@ -146,6 +146,10 @@ std::vector<value_panel> image_experiment::value_panels() {
     return panels;
 }
 
+std::vector<value_panel> image_experiment::latest_values() {
+    return panels_of(agent_->latest_values(latest_count), 1.0);
+}
+
 namespace {
 
 /// A digit for each cell of a game of MinAtar, its last channel that is not zero, or a dot.

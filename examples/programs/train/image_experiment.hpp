@@ -47,6 +47,7 @@ public:
                                                          std::function<bool()> stop) override;
     /// In the rewards that the agent learns from, since it is these that it expects. A long game is not played to its end.
     [[nodiscard]] std::vector<value_panel> value_panels() override;
+    [[nodiscard]] std::vector<value_panel> latest_values() override;
 
     /// In the same rewards. A long game is not played to its end.
     [[nodiscard]] nlohmann::ordered_json observed(std::function<bool()> stop) override;

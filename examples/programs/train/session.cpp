@@ -3,7 +3,6 @@
 
 #include "evaluate/statistics.hpp"
 #include "finite_parameters.hpp"
-#include "output/shell_word.hpp"
 #include "run_pictures.hpp"
 #include "run_report.hpp"
 
@@ -85,6 +84,8 @@ session::session(request asked)
       folder_(folder_of(asked_)),
       tasks_(asked_.threads),
       evaluations_(asked_.settings, folder_) {
+    if (asked_.serve) // before anything is written
+        server_ = report::serve_report(folder_.path(), *asked_.serve);
     std::optional<checkpoint> stored;
     if (resumed()) {
         stored = read_checkpoint(folder_.checkpoint());
@@ -213,6 +214,8 @@ int session::run() {
         fmt::format("{} on {}, seed {}: {} parameters, {} environments x {} steps, {} threads\nwriting to {}",
                     settings.algorithm, settings.environment, settings.seed, experiment_->parameter_count(),
                     settings.environments, settings.agent.steps, asked_.threads, folder_.path().string()));
+    if (server_)
+        progress_.note(fmt::format("the report is at {}", server_->address()));
     if (!settings.critics.empty())
         progress_.note(fmt::format("critics that watch: {}", settings.critics));
     for (std::string const& note : notes_)
@@ -236,6 +239,8 @@ int session::run() {
 }
 
 void session::train(stop_signal const& stop) {
+    if (asked_.watch)
+        watch();
     progress_.start(frames_before_, seconds());
     experiment_->train({.frames = asked_.settings.frames,
                         .on_update = [this](update_report const& update) { record(update); },
@@ -247,6 +252,20 @@ void session::train(stop_signal const& stop) {
     save();
     if (target_reached_)
         progress_.note(fmt::format("{} after {} frames", done(), experiment_->frames()));
+}
+
+void session::watch() {
+    std::vector<text_chart::point> history;
+    if (resumed() && std::filesystem::exists(folder_.metrics())) {
+        csv_table const updates = read_csv(folder_.metrics());
+        for (std::size_t i = 0; i < updates.rows(); ++i)
+            if (double const frames = updates.column("frames")[i]; frames <= static_cast<double>(frames_before_))
+                history.push_back({frames, updates.column("mean_return")[i]});
+    }
+    auto const& settings = asked_.settings;
+    progress_.watch(fmt::format("{} on {}, seed {} in {}", settings.algorithm, settings.environment, settings.seed,
+                                folder_.path().string()),
+                    std::move(history));
 }
 
 std::vector<finished_episode> session::play_interim(stop_signal const& stop) const {
@@ -313,12 +332,20 @@ void session::record(update_report const& update) {
     metrics_->append(row);
     for (timed_episode const& ended : update.finished)
         episodes_->append(row_of(ended));
-    tensorboard_->append(static_cast<std::int64_t>(update.frames), scalars);
+    if (server_)
+        server_->changed();
+    auto const step = static_cast<std::int64_t>(update.frames);
+    tensorboard_->append(step, scalars);
     progress now{.frames = update.frames,
                  .total_frames = asked_.settings.frames,
                  .mean_return = update.mean_return,
                  .losses = {{"value loss", update.value_loss}, {"entropy", update.entropy}},
                  .status = status(update)};
+    bool const histograms = completes_part(update.frames, value_histograms);
+    if (histograms || progress_.shows_values(seconds()))
+        now.values = experiment_->latest_values();
+    if (histograms)
+        tensorboard_->append(step, histograms_of(now.values));
     if (double const evaluated = evaluations_.mean_return(); evaluated == evaluated)
         now.losses.emplace_back("evaluation", evaluated);
     progress_.update(now, seconds());
@@ -331,12 +358,12 @@ void session::record(update_report const& update) {
         save();
 }
 
-/// Kept are the checkpoints of the updates that complete an n-th of the run.
-bool session::is_kept(std::uint64_t frames) const {
+/// Whether an update completed one of `count` equal parts of the run.
+bool session::completes_part(std::uint64_t frames, std::size_t count) const {
     __extension__ using wide = unsigned __int128; // or a product may be too large
     auto const& settings = asked_.settings;
     auto const parts = [&](std::uint64_t done) {
-        return wide(std::min(done, settings.frames)) * asked_.keep_checkpoints.value_or(0) / settings.frames;
+        return wide(std::min(done, settings.frames)) * count / settings.frames;
     };
     return parts(frames) > parts(frames - settings.environments * settings.agent.steps);
 }
@@ -427,26 +454,9 @@ void session::report(stop_signal const* stop) {
 
 int session::stopped(stop_signal const& stop, std::string_view when) {
     report(nullptr);
-    progress_.note(fmt::format("stopped by {} {} with:  {}", stop.name(), when, resume_command()));
+    progress_.note(
+        fmt::format("stopped by {} {} with:  {}", stop.name(), when, resume_command(asked_, folder_.path())));
     return 128 + stop.number();
-}
-
-/// With what was asked for this time and is no setting of the run.
-std::string session::resume_command() const {
-    std::string line = "gmac-train --resume " + shell_word(folder_.path().string());
-    if (asked_.threads != request().threads)
-        line += fmt::format(" --threads {}", asked_.threads);
-    if (asked_.checkpoint_seconds != request().checkpoint_seconds)
-        line += fmt::format(" --checkpoint-seconds {}", asked_.checkpoint_seconds);
-    if (asked_.keep_checkpoints.value_or(0) > 0)
-        line += fmt::format(" --keep-checkpoints {}", *asked_.keep_checkpoints);
-    if (asked_.evaluation_episodes)
-        line += fmt::format(" --evaluation-episodes {}", *asked_.evaluation_episodes);
-    if (!asked_.pictures)
-        line += " --no-pictures";
-    if (!asked_.report)
-        line += " --no-report";
-    return line;
 }
 
 nlohmann::ordered_json session::evaluate(stop_signal const& stop) {

@@ -10,6 +10,7 @@
 #include "output/run_folder.hpp"
 #include "output/stop_signal.hpp"
 #include "output/tensorboard_writer.hpp"
+#include "report/report_server.hpp"
 
 #include <gmac/core/tbb_executor.hpp>
 
@@ -47,9 +48,13 @@ private:
     void save_networks();
     [[nodiscard]] bool has_networks() const;
     void save_to(std::filesystem::path const& file);
-    [[nodiscard]] bool is_kept(std::uint64_t frames) const;
+    [[nodiscard]] bool completes_part(std::uint64_t frames, std::size_t count) const;
+    [[nodiscard]] bool is_kept(std::uint64_t frames) const {
+        return completes_part(frames, asked_.keep_checkpoints.value_or(0));
+    }
     void record(update_report const& update);
     void train(stop_signal const& stop);
+    void watch();
     [[nodiscard]] std::vector<finished_episode> play_interim(stop_signal const& stop) const;
     void evaluate_again(stop_signal const& stop);
     void record(evaluation_report const& evaluation);
@@ -60,9 +65,10 @@ private:
     bool draw();
     void report(stop_signal const* stop);
     int stopped(stop_signal const& stop, std::string_view when);
-    [[nodiscard]] std::string resume_command() const;
     [[nodiscard]] double seconds() const;
     [[nodiscard]] std::size_t evaluation_episodes() const;
+
+    static constexpr std::size_t value_histograms = 100; // of a run, evenly, for TensorBoard
 
     request asked_;
     run_folder folder_;
@@ -76,6 +82,7 @@ private:
     bool target_reached_ = false;
     std::optional<tensorboard_writer> tensorboard_;
     progress_line progress_;
+    std::unique_ptr<report::report_server> server_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     double saved_at_ = 0.0;
 };

@@ -87,6 +87,9 @@ public:
                         matrix_view<std::uint8_t const> masks) = 0;
     /// The value distribution of one state.
     [[nodiscard]] virtual std::vector<value_component> value_distribution(std::span<O const> state) = 0;
+    /// The value distributions of up to `count` states, evenly over the steps and environments of the latest rollout of this
+    /// process; there must have been one. The training does not notice.
+    [[nodiscard]] virtual std::vector<std::vector<value_component>> latest_values(std::size_t count) = 0;
 
     /// Lets a critic watch from now on, until the end of the agent.
     virtual watching_critic<O>& watch(critic_factory& make, std::uint64_t seed) = 0;

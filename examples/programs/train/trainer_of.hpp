@@ -12,6 +12,7 @@
 #include <gmac/heads/scalar.hpp>
 #include <gmac/statistics.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <memory>
@@ -121,6 +122,18 @@ public:
     [[nodiscard]] std::vector<value_component> value_distribution(std::span<O const> state) override {
         random_stream random = stream_for(0, stream_purpose::evaluation);
         return components_of(agent_.head(), policy_.value_outputs({state.data(), 1, state.size()}, random));
+    }
+    [[nodiscard]] std::vector<std::vector<value_component>> latest_values(std::size_t count) override {
+        auto const& seen = agent_.experience();
+        count = (std::min)(count, seen.steps());
+        std::vector<O> memory(seen.assembled(1));
+        std::vector<std::vector<value_component>> values;
+        for (std::size_t i = 0; i < count; ++i) {
+            std::size_t const step = i * seen.steps() / count;
+            auto const state = seen.states(step * seen.environments() + i % seen.environments(), 1, memory).row(0);
+            values.push_back(value_distribution({state.data(), state.size()}));
+        }
+        return values;
     }
 
     watching_critic<O>& watch(critic_factory& make, std::uint64_t seed) override {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "value_histogram.hpp"
+
 #include <gmac/core/error.hpp>
 #include <gmac/storage/files.hpp>
 
@@ -52,7 +54,9 @@ namespace tensorboard {
 namespace field {
 inline constexpr protozero::pbf_tag_type wall_time = 1, step = 2, file_version = 3, summary = 5, session_log = 7;
 inline constexpr protozero::pbf_tag_type summary_value = 1;
-inline constexpr protozero::pbf_tag_type value_tag = 1, value_simple = 2;
+inline constexpr protozero::pbf_tag_type value_tag = 1, value_simple = 2, value_histogram = 5;
+inline constexpr protozero::pbf_tag_type least = 1, greatest = 2, count = 3, sum = 4, sum_of_squares = 5, limits = 6,
+                                         buckets = 7;
 inline constexpr protozero::pbf_tag_type log_status = 1;
 } // namespace field
 
@@ -92,9 +96,32 @@ inline constexpr protozero::pbf_tag_type log_status = 1;
     return event;
 }
 
+/// Histograms of distributions, whose probability is their count.
+[[nodiscard]] inline std::string histograms_event(double wall_time, std::int64_t step,
+                                                  std::span<std::pair<std::string, value_histogram> const> histograms) {
+    std::string event;
+    protozero::pbf_writer writer(event);
+    writer.add_double(field::wall_time, wall_time);
+    writer.add_int64(field::step, step);
+    protozero::pbf_writer summary(writer, field::summary);
+    for (auto const& [tag, histogram] : histograms) {
+        protozero::pbf_writer value(summary, field::summary_value);
+        value.add_string(field::value_tag, tag);
+        protozero::pbf_writer buckets(value, field::value_histogram);
+        buckets.add_double(field::least, histogram.low);
+        buckets.add_double(field::greatest, histogram.limits.back());
+        buckets.add_double(field::count, 1.0);
+        buckets.add_double(field::sum, histogram.mean);
+        buckets.add_double(field::sum_of_squares, histogram.mean_square);
+        buckets.add_packed_double(field::limits, histogram.limits.begin(), histogram.limits.end());
+        buckets.add_packed_double(field::buckets, histogram.masses.begin(), histogram.masses.end());
+    }
+    return event;
+}
+
 } // namespace tensorboard
 
-/// Writes scalars for TensorBoard (`tensorboard --logdir <folder>`): one event file for each run of the program, as
+/// Writes scalars and histograms for TensorBoard (`tensorboard --logdir <folder>`): one event file for each run of the program, as
 /// TensorBoard expects it.
 class tensorboard_writer {
 public:
@@ -122,6 +149,10 @@ public:
     /// The step is what TensorBoard draws on the x axis: the frames. A slash in a name makes a group.
     void append(std::int64_t step, std::span<std::pair<std::string, double> const> scalars, double wall_time = now()) {
         write(tensorboard::scalars_event(wall_time, step, scalars));
+    }
+    void append(std::int64_t step, std::span<std::pair<std::string, value_histogram> const> histograms,
+                double wall_time = now()) {
+        write(tensorboard::histograms_event(wall_time, step, histograms));
     }
 
     [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
