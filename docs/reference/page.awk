@@ -24,11 +24,10 @@ function target(link,    hash, place, path) {
     path = hash ? substr(link, 1, hash - 1) : link
     path = path == "" ? page : resolved(folder, path)
     if (path ~ /\.md$/)
-        return (index_page && !hash ? "@subpage " : "@ref ") name_of(path) (place == "" ? "" : "-" place)
+        return (index_page && !hash && path ~ /^docs\// ? "@subpage " : "@ref ") name_of(path) (place == "" ? "" : "-" place)
     if (path ~ /^include\//)
         return "@ref " substr(path, 9)
-    sub(/.*\//, "", path) # HTML_EXTRA_FILES
-    return path
+    return ""
 }
 
 FNR == 1 {
@@ -51,9 +50,14 @@ fenced { print; next }
         before = substr(rest, 1, RSTART + 1)
         link = substr(rest, RSTART + 2, RLENGTH - 3)
         rest = substr(rest, RSTART + RLENGTH)
-        if (link !~ /\.(png|svg|gif)$/ && (link ~ /^#/ || link ~ /\./))
-            link = target(link)
-        line = line before link ")"
+        if (link ~ /\.(png|svg|gif)$/ || link !~ /^#|\./) {
+            line = line before link ")"
+        } else if ((to = target(link)) != "") {
+            line = line before to ")"
+        } else { # a source that is no page: where it is, without a link
+            match(before, /\[[^\[]*\]\($/)
+            line = line substr(before, 1, RSTART - 1) substr(before, RSTART + 1, RLENGTH - 3) " (`" resolved(folder, link) "`)"
+        }
     }
     print line rest
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Run by ctest: paths.sh ROOT. Every path of this repository that its pages (*.md, docs/*.md, docs/reference/*.md) name, in backticks or as the
-# target of a link, exists; and so does every test case that they name: a test file in backticks, followed by the case
-# in quotes; and every name in backticks that is said to be in one of its files: `sr_lambda` in `gmac/targets/sr_lambda.hpp`.
-# What a paragraph, list item or table row names after the words "not here yet" must not exist, so that they go
-# when it comes. Program listings (fenced or indented blocks) are not looked at.
+# Run by ctest: paths.sh ROOT. Every path of this repository that its pages name (*.md, docs/*.md, docs/reference/*.md), in
+# backticks or as the target of a link, exists; and so does every test case that they name: a test file in backticks,
+# followed by the case in quotes; and every name in backticks that is said to be in a file: `gae` in `gmac/targets/gae.hpp`.
+# What a paragraph, list item or table row names after the words "not here yet" must not exist, so that they go when it
+# comes. Program listings (fenced or indented blocks) are not looked at.
 set -u
 root=$1
 cd "$root" || exit 1

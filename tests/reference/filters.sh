@@ -78,7 +78,7 @@ expect docs/page.md <<'END'
 # A page of λ: its `code` {#docs-page}
 
 See [this](@ref docs-other), [a part](@ref docs-other-its-part), [here](@ref docs-page-a-part), [the top](@ref readme-top), ![a picture](pictures/a.svg),
-[a header](@ref gmac/core.hpp), [a file](a.c), [elsewhere](https://example.org/a.md#b), `[](auto& x)`.
+[a header](@ref gmac/core.hpp), a file (`examples/a.c`), [elsewhere](https://example.org/a.md#b), `[](auto& x)`.
 
 ## A part {#docs-page-a-part}
 
