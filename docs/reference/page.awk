@@ -18,16 +18,14 @@ function resolved(folder, path) { # docs/ and ../README.md are README.md
         path = substr(path, 1, RSTART - 1) substr(path, RSTART + RLENGTH)
     return path
 }
-function target(link,    hash, place, path) {
+function target(link,    hash, place, path) { # what Doxygen calls it; "" for a source that is no page
     hash = index(link, "#")
-    place = hash ? anchor(substr(link, hash + 1)) : ""
+    place = hash ? "-" anchor(substr(link, hash + 1)) : ""
     path = hash ? substr(link, 1, hash - 1) : link
     path = path == "" ? page : resolved(folder, path)
     if (path ~ /\.md$/)
-        return (index_page && !hash && path ~ /^docs\// ? "@subpage " : "@ref ") name_of(path) (place == "" ? "" : "-" place)
-    if (path ~ /^include\//)
-        return "@ref " substr(path, 9)
-    return ""
+        return name_of(path) place
+    return path ~ /^include\// ? substr(path, 9) : ""
 }
 
 FNR == 1 {
@@ -41,23 +39,29 @@ fenced { print; next }
 /^#+ / {
     heading = $0
     sub(/^#+ /, "", heading)
+    if (page == "README.md") # beside the front page, whose title it has
+        sub(/^# gmac$/, "# README")
     $0 = $0 " {#" name_of(page) (/^# / ? "" : "-" anchor(heading)) "}"
 }
 {
     rest = $0
     line = ""
     while (match(rest, /\]\([A-Za-z0-9_.\/#-]+\)/)) {
-        before = substr(rest, 1, RSTART + 1)
+        line = line substr(rest, 1, RSTART - 1)
         link = substr(rest, RSTART + 2, RLENGTH - 3)
         rest = substr(rest, RSTART + RLENGTH)
-        if (link ~ /\.(png|svg|gif)$/ || link !~ /^#|\./) {
-            line = line before link ")"
-        } else if ((to = target(link)) != "") {
-            line = line before to ")"
-        } else { # a source that is no page: where it is, without a link
-            match(before, /\[[^\[]*\]\($/)
-            line = line substr(before, 1, RSTART - 1) substr(before, RSTART + 1, RLENGTH - 3) " (`" resolved(folder, link) "`)"
-        }
+        begins = match(line, /\[[^\[]*$/) # 0: in the line before
+        text = begins ? substr(line, begins + 1) : ""
+        ahead = begins ? substr(line, 1, begins - 1) : ""
+        to = link ~ /\.(png|svg|gif)$/ || link !~ /^#|\./ ? link : target(link)
+        if (to == link)
+            line = line "](" link ")"
+        else if (to == "" && begins)
+            line = ahead text " (`" resolved(folder, link) "`)"
+        else if (begins && index_page && link !~ /[\/#]/) # pages below this one
+            line = ahead "@subpage " to " \"" text "\""
+        else
+            line = line "](@ref " to ")"
     }
     print line rest
 }

@@ -66,7 +66,8 @@ cat >docs/page.md <<'END'
 # A page of λ: its `code`
 
 See [this](other.md), [a part](other.md#its-part), [here](#a-part), [the top](../README.md#top), ![a picture](pictures/a.svg),
-[a header](../include/gmac/core.hpp), [a file](../examples/a.c), [elsewhere](https://example.org/a.md#b), `[](auto& x)`.
+[a header](../include/gmac/core.hpp), [a file](../examples/a.c), [elsewhere](https://example.org/a.md#b), `[](auto& x)`, [a text of
+two lines](other.md#its-part).
 
 ## A part
 
@@ -78,7 +79,8 @@ expect docs/page.md <<'END'
 # A page of λ: its `code` {#docs-page}
 
 See [this](@ref docs-other), [a part](@ref docs-other-its-part), [here](@ref docs-page-a-part), [the top](@ref readme-top), ![a picture](pictures/a.svg),
-[a header](@ref gmac/core.hpp), a file (`examples/a.c`), [elsewhere](https://example.org/a.md#b), `[](auto& x)`.
+[a header](@ref gmac/core.hpp), a file (`examples/a.c`), [elsewhere](https://example.org/a.md#b), `[](auto& x)`, [a text of
+two lines](@ref docs-other-its-part).
 
 ## A part {#docs-page-a-part}
 
@@ -87,4 +89,4 @@ See [this](@ref docs-other), [a part](@ref docs-other-its-part), [here](@ref doc
 ```
 END
 printf '# Index\n\n[first](page.md), [its part](page.md#a-part)\n' >docs/README.md
-printf '# Index {#docs-readme}\n\n[first](@subpage docs-page), [its part](@ref docs-page-a-part)\n' | expect docs/README.md
+printf '# Index {#docs-readme}\n\n@subpage docs-page "first", [its part](@ref docs-page-a-part)\n' | expect docs/README.md
