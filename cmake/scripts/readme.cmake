@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run by ctest: after each `<!-- file: path -->` of `readme`, the next fenced block must be the text of that file; after each
-# `<!-- part of: path -->` it must be lines of that file, as they stand there.
+# `<!-- part of: path -->` it must be lines of that file, as they stand there or all of them by 4 or 8 columns further left.
 cmake_minimum_required(VERSION 3.25)
 
 file(READ "${readme}" text HEX)
@@ -92,9 +92,17 @@ foreach(kind IN ITEMS file "part of")
                 message(FATAL_ERROR "${path}: the block in ${readme} is not the text of the file")
             endif()
         else()
-            # Whole lines: both begin behind an end of line.
-            find_bytes("${newline}${expected}" "${newline}${block}" place)
-            if(block STREQUAL "" OR place EQUAL -1)
+            # Whole lines, which may stand further right in the file: both texts begin behind an end of line.
+            string(REGEX REPLACE "(..)" "\\1;" bytes "${newline}${block}")
+            set(found -1)
+            foreach(indent IN ITEMS "" 20202020 2020202020202020)
+                string(REGEX REPLACE "0a;([^0]|0[^a])" "0a;${indent}\\1" indented "${bytes}")
+                string(REPLACE ";" "" indented "${indented}")
+                if(found EQUAL -1)
+                    find_bytes("${newline}${expected}" "${indented}" found)
+                endif()
+            endforeach()
+            if(block STREQUAL "" OR found EQUAL -1)
                 message(FATAL_ERROR "${path}: the block in ${readme} are no lines of the file")
             endif()
         endif()
