@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --build BUILD --target docs`: the API reference with the guides as BUILD/docs/html/index.html. Doxygen's warnings are
-# errors; GMAC_DOCS_WARNINGS_AS_ERRORS is there for versions of it that warn of other things than 1.9.4 and 1.9.8 do.
+# errors; GMAC_DOCS_WARNINGS_AS_ERRORS is there for versions of it that warn of other things than 1.9.4, Debian 12's.
 option(GMAC_DOCS_WARNINGS_AS_ERRORS "Treat Doxygen's warnings as errors" ON)
 
 find_program(GMAC_DOXYGEN doxygen)

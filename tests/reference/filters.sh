@@ -28,6 +28,8 @@ cat >a.hpp <<'END'
 // in two lines.
 #include <b.hpp>
 
+/// What many headers
+/// do for it.
 namespace gmac::inline GMAC_ABI::losses {
 
 // Not a docstring.
@@ -49,8 +51,10 @@ expect a.hpp <<'END'
 /// What it is for,
 /// in two lines.
 #include <b.hpp>
+/// @file
+/// What many headers
+/// do for it.
 namespace gmac::losses {
-
 // Not a docstring.
 /// By Someone et al.\ 2020, the value
 ///
