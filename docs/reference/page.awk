@@ -43,6 +43,7 @@ fenced { print; next }
         sub(/^# gmac$/, "# README")
     $0 = $0 " {#" name_of(page) (/^# / ? "" : "-" anchor(heading)) "}"
 }
+!/^    / { gsub(/'_/, "'\\_") } # G'_n begins no emphasis
 {
     rest = $0
     line = ""

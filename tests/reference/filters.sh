@@ -69,6 +69,10 @@ END
 cat >docs/page.md <<'END'
 # A page of λ: its `code`
 
+Let G'_n be G_n.
+
+    G'_n
+
 See [this](other.md), [a part](other.md#its-part), [here](#a-part), [the top](../README.md#top), ![a picture](pictures/a.svg),
 [a header](../include/gmac/core.hpp), [a file](../examples/a.c), [elsewhere](https://example.org/a.md#b), `[](auto& x)`, [a text of
 two lines](other.md#its-part).
@@ -81,6 +85,10 @@ two lines](other.md#its-part).
 END
 expect docs/page.md <<'END'
 # A page of λ: its `code` {#docs-page}
+
+Let G'\_n be G_n.
+
+    G'_n
 
 See [this](@ref docs-other), [a part](@ref docs-other-its-part), [here](@ref docs-page-a-part), [the top](@ref readme-top), ![a picture](pictures/a.svg),
 [a header](@ref gmac/core.hpp), a file (`examples/a.c`), [elsewhere](https://example.org/a.md#b), `[](auto& x)`, [a text of
