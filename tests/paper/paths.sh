@@ -1,23 +1,35 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Run by ctest: paths.sh ROOT. Every path of this repository that README.md and docs/*.md name, in backticks or as the
-# target of a link, exists; and so does every test case that they name: a test file in backticks, followed by the case
-# in quotes. What a paragraph, list item or table row names after the words "not here yet" must not exist, so that they go
-# when it comes. Program listings (fenced or indented blocks) are not looked at.
+# Run by ctest: paths.sh ROOT. Every path of this repository that its pages name (*.md, docs/*.md, docs/reference/*.md), in
+# backticks or as the target of a link, exists; and so does every test case that they name: a test file in backticks,
+# followed by the case in quotes; and every name in backticks that is said to be in a file: `gae` in `gmac/targets/gae.hpp`.
+# What a paragraph, list item or table row names after the words "not here yet" must not exist, so that they go when it
+# comes. Program listings (fenced or indented blocks) are not looked at.
 set -u
 root=$1
 cd "$root" || exit 1
 
-# Lines "kind<TAB>what": path, later (a path that must not exist), or case (file<TAB>name), of the page on stdin.
+# Lines "kind<TAB>what": path, later (a path that must not exist), case (file<TAB>name) or symbol (file<TAB>name), of the page
+# on stdin.
 named() {
     awk '
-        function flush(    rest, token, rest_of, later) {
+        function flush(    rest, token, rest_of, later, between, names, count, i) {
             gsub(/[ \t]+/, " ", text)
             gsub(/\\[|]/, "|", text) # as tables escape it
             later = match(text, /not here yet/) ? length(text) - RSTART : 0 # of what is left to read
             rest = text
+            count = 0
             while (match(rest, /`[^`]+`/)) {
+                between = substr(rest, 1, RSTART - 1)
                 token = substr(rest, RSTART + 1, RLENGTH - 2)
+                # `a`, `b` and `c` in `path`
+                if (between == " in ")
+                    for (i = 1; i <= count; ++i)
+                        print "symbol\t" token "\t" names[i]
+                if (between != ", " && between != " and ")
+                    count = 0
+                if (token ~ /^[A-Za-z_][A-Za-z0-9_:]*(\(\))?$/)
+                    names[++count] = token
                 rest = substr(rest, RSTART + RLENGTH)
                 print (length(rest) < later ? "later" : "path") "\t" token
                 if (token ~ /^tests\/.*\.cpp$/) {
@@ -68,7 +80,8 @@ complain() {
     echo "$1"
     wrong=1
 }
-for page in README.md docs/*.md; do
+shopt -s nullglob
+for page in *.md docs/*.md docs/reference/*.md; do
     folder=$(dirname "$page")
     while IFS=$'\t' read -r kind what name; do
         case $kind in
@@ -86,6 +99,13 @@ for page in README.md docs/*.md; do
             tr -s ' \n' ' ' <"$what" | sed 's/" "//g' | grep -qF -- "\"$name\"" ||
                 complain "$page: $what has no test case \"$name\""
             ;;
+        symbol)
+            is_path "$what" && [[ $what != *'*'* ]] || continue
+            [[ $what == gmac/*.hpp ]] && what=include/$what
+            [[ -f $what ]] || continue
+            symbol=${name%"()"}
+            grep -qw -- "${symbol##*:}" "$what" || complain "$page: there is no $name in $what"
+            ;;
         link)
             [[ $what == *:* || $what == '#'* ]] && continue
             [[ -e $folder/${what%%#*} ]] || complain "$page: the link to $what leads nowhere"
@@ -97,5 +117,5 @@ done
 if ((count == 0)); then
     complain "no page names a path: the check itself is wrong"
 fi
-((wrong == 0)) && echo "$count paths, links and test cases"
+((wrong == 0)) && echo "$count paths, links, test cases and names"
 exit "$wrong"

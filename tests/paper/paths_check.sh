@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 scratch=$1
 rm -rf "$scratch"
 mkdir -p "$scratch/docs" "$scratch/include/gmac/core" "$scratch/tests/a"
-touch "$scratch/include/gmac/core/view.hpp"
+echo 'struct matrix_view {}; void other();' >"$scratch/include/gmac/core/view.hpp"
 printf 'TEST_CASE("a name of "\n          "two parts") {}\nTEST_CASE("|d|") {}\n' >"$scratch/tests/a/b.cpp"
 
 failed=0
@@ -29,6 +29,11 @@ expect accepted '[elsewhere](https://example.org/docs/none.md), [here](#part)\n'
 expect accepted '`tests/a/b.cpp` "a name of two parts"\n'
 expect accepted '| `tests/a/b.cpp`, "a name of two\n parts" |\n'
 expect accepted '| `tests/a/b.cpp` "\\|d\\|" | x |\n'
+expect accepted '`matrix_view` and `gmac::other()` in `gmac/core/view.hpp`, `not_there` in `elsewhere/a.cpp`\n'
+expect accepted '| `none`, which is `matrix_view`, `other` in\n `include/gmac/core/view.hpp` |\n'
+expect refused '`view` in `gmac/core/view.hpp`\n'
+expect refused '`none`, `matrix_view` in `gmac/core/view.hpp`\n'
+expect refused '| `matrix_view` and `gmac::none()` in `include/gmac/core/view.hpp` |\n'
 expect accepted '```\n`docs/none.md`\n```\n\n    `docs/none.md`\n'
 expect accepted 'This is not here yet: `docs/none.md`.\n'
 expect accepted '| `tests/a/b.cpp`; not here yet: `docs/none.md` |\n'

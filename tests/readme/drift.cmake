@@ -11,7 +11,7 @@ file(WRITE "${scratch}/b.cpp" "// another;\n")
 function(expect result page)
     file(WRITE "${scratch}/README.md" "${page}")
     execute_process(
-        COMMAND "${CMAKE_COMMAND}" "-Dreadme=${scratch}/README.md" "-Dfolder=${scratch}" -P "${script}"
+        COMMAND "${CMAKE_COMMAND}" "-Dreadme=${scratch}/README.md" "-Dfolder=${scratch}" "-Dall=${all}" -P "${script}"
         RESULT_VARIABLE code
         OUTPUT_VARIABLE output
         ERROR_VARIABLE output
@@ -33,3 +33,33 @@ expect(refused "${changed}")
 expect(refused "<!-- file: a.cpp -->\n```cpp\n${program}")
 expect(refused "<!-- file: c.cpp -->\n```cpp\n${program}```\n")
 expect(refused "# No program\n")
+
+# All blocks of C++ are files, if that is asked for.
+expect(accepted "${first}```cpp\nother();\n```\n")
+set(all ON)
+expect(refused "${first}```cpp\nother();\n```\n")
+expect(accepted "${first}${second}")
+expect(refused "${first}<!-- file: a.cpp -->\n```\n${program}```\n```cpp\nother();\n```\n")
+expect(accepted "${first}<!-- file: a.cpp -->\n```\n${program}```\n")
+set(all OFF)
+
+# Lines of a file.
+set(part "<!-- part of: a.cpp -->\n```cpp\n    int a[2]{1, 2}; // [x; y] \"quoted\" \\n ü\n```\n")
+expect(accepted "${part}")
+expect(accepted "${first}${part}")
+expect(accepted "<!-- part of: a.cpp -->\n```cpp\n${program}```\n")
+string(REPLACE "    int" "int" changed "${part}")
+expect(accepted "${changed}")
+string(REPLACE "    int" "  int" changed "${part}")
+expect(refused "${changed}")
+file(WRITE "${scratch}/c.cpp" "void f() {\n    a();\n\n    if (b)\n        c();\n}\n")
+expect(accepted "<!-- part of: c.cpp -->\n```cpp\na();\n\nif (b)\n    c();\n```\n")
+expect(refused "<!-- part of: c.cpp -->\n```cpp\na();\n\nif (b)\nc();\n```\n")
+expect(refused "<!-- part of: c.cpp -->\n```cpp\na();\nif (b)\n    c();\n```\n")
+expect(refused "<!-- part of: c.cpp -->\n```cpp\n();\n```\n")
+file(REMOVE "${scratch}/c.cpp")
+string(REPLACE " ü" "" changed "${part}")
+expect(refused "${changed}")
+expect(refused "<!-- part of: a.cpp -->\n```cpp\n```\n")
+string(REPLACE "return a[0]" "return a[1]" changed "${first}")
+expect(refused "${changed}${part}")

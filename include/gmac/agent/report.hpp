@@ -191,6 +191,8 @@ private:
 
 } // namespace gmac::inline GMAC_ABI
 
+// Hidden from Doxygen 1.9.4, which does not find the scope of such a specialisation.
+/// @cond
 template <>
 struct fmt::formatter<gmac::update_report> {
     constexpr auto parse(format_parse_context& context) { return context.begin(); }
@@ -202,3 +204,4 @@ struct fmt::formatter<gmac::update_report> {
                               report.frames_per_second);
     }
 };
+/// @endcond

@@ -315,7 +315,7 @@ template <class Backend, class Trunk>
 /// also for a number that is not finite. The notes are kept beside it, in the file's metadata, for whoever reads them by
 /// read_checkpoint.
 ///
-///     gmac::save_policy("policy.safetensors", gmac::deploy(agent, worlds));
+///     gmac::save_policy("policy.safetensors", gmac::deploy(agent, normalized));
 template <class Backend, class Trunk>
 void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Trunk> policy,
                  checkpoint_metadata notes = {}) {

@@ -112,7 +112,7 @@ template <class Backend, class Trunk>
 
 /// Writes a value to a file, as save_policy does a policy.
 ///
-///     gmac::save_value("value.safetensors", gmac::deploy_value(agent, worlds));
+///     gmac::save_value("value.safetensors", gmac::deploy_value(agent, normalized));
 template <class Backend, class Trunk>
 void save_value(std::filesystem::path const& path, deployed_value<Backend, Trunk> value) {
     detail::require_finite(value, "value " + path.string());

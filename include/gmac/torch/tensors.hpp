@@ -15,8 +15,8 @@
 #include <string_view>
 #include <type_traits>
 
-/// For trainers and networks that are written with libtorch. (In this namespace `torch` is this one; libtorch's own is
-/// `::torch`, and `at`.)
+/// For trainers and networks that are written with libtorch. (In this namespace `torch` is this one; for libtorch's own
+/// write two colons before it, or `at`.)
 namespace gmac::inline GMAC_ABI::torch {
 
 namespace detail {
