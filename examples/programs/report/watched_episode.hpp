@@ -23,7 +23,7 @@ struct watched_step {
 
 /// An episode, and what its pictures need besides.
 struct watched_episode {
-    std::string kind{};              ///< of pictures: robot, cart_pole, pendulum, cells, grey or numbers
+    std::string kind{};              ///< of pictures: robot, lines, cells, grey or numbers
     nlohmann::ordered_json header{}; ///< of the kind, such as "radii" of a robot
     double step_seconds = 0.1;       ///< how long a step is shown
     std::string ended{};             ///< terminated, cut (by a time limit) or stopped (played no further)

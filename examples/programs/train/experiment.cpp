@@ -85,7 +85,7 @@ private:
         std::uint64_t const seed = observation_seeds(settings_).episode;
         double const discount = settings_.agent.discount;
         auto one = make_environments(as_evaluated(settings_), 1, seed, tasks_);
-        real_pictures const pictures(settings_, *one);
+        real_pictures const pictures(*one);
         auto world = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(one), std::move(stop)), seed);
         auto watched = pictures.empty_episode();
         episode const played = play_episode(*agent_, world.batch(), observed_steps,

@@ -32,13 +32,6 @@ const svg_in = (holder, draw) => {
     };
 };
 
-/// Between two frames of numbers, where they are near each other.
-const numbers_at = ({frames}, moment) => {
-    const before = Math.min(Math.floor(moment), frames.length - 1);
-    const [now, next] = [frames[before].numbers, frames[Math.min(before + 1, frames.length - 1)].numbers];
-    return now.map((x, i) => x + (moment - before) * (next[i] - x));
-};
-
 const robot_picture = (holder, episode) => {
     const canvas = canvas_in(holder);
     canvas.tabIndex = 0;
@@ -65,47 +58,27 @@ const robot_picture = (holder, episode) => {
     };
 };
 
-const cart_pole_picture = (holder, episode) => {
-    const describe = (moment) => {
-        const [place, , angle] = numbers_at(episode, moment);
-        return `cart at ${minus(place, 2)} m, pole leans by ${minus((angle * 180) / Math.PI, 1)}°`;
-    };
+/// What an environment draws of itself (gmac::drawing): lines in a window.
+const line_inks = ["faint", "blue", "orange", "green", "purple"];
+const lines_picture = (holder, episode) => {
+    const [low, high, bottom, top] = episode.window;
+    const describe = (moment) => `the environment's own drawing of step ${frame_at(episode, moment).step}`;
     const draw = svg_in(holder, (picture, moment, width, height) => {
-        const [place, , angle] = numbers_at(episode, moment);
-        const scale = Math.min(width / 5.2, height / 1.8);
-        const [x, y] = [width / 2 + scale * place, 0.78 * height];
-        picture.append(svg("path", {d: `M${width / 2 - 2.4 * scale} ${y}H${width / 2 + 2.4 * scale}`, stroke: ink("line"), "stroke-width": 3}));
-        for (const end of [-2.4, 2.4])
-            picture.append(svg("path", {d: `M${width / 2 + end * scale} ${y - 8}v16`, stroke: ink("line"), "stroke-width": 3}));
-        picture.append(svg("rect", {x: x - 0.22 * scale, y: y - 0.24 * scale, width: 0.44 * scale, height: 0.24 * scale, rx: 4, fill: ink("blue")}));
-        picture.append(svg("path", {
-            d: `M${x} ${y - 0.24 * scale}l${scale * Math.sin(angle)} ${-scale * Math.cos(angle)}`,
-            stroke: ink("orange"), "stroke-width": Math.max(5, 0.07 * scale), "stroke-linecap": "round",
-        }));
-        picture.append(svg("text", {x: 10, y: 18}, describe(moment)));
+        const scale = Math.min(width / (high - low), height / (top - bottom));
+        const x = (at) => width / 2 + scale * (at - (low + high) / 2);
+        const y = (at) => height / 2 - scale * (at - (bottom + top) / 2);
+        for (const {colour, places} of frame_at(episode, moment).lines) {
+            const line = [];
+            for (let i = 0; i < places.length; i += 2)
+                line.push(`${x(places[i]).toFixed(1)} ${y(places[i + 1]).toFixed(1)}`);
+            const one = line.length === 1; // a dot
+            picture.append(svg("path", {
+                d: `M${line.join("L")}${one ? "h0" : ""}`, fill: "none", stroke: ink(line_inks[colour] ?? "ink"),
+                "stroke-width": one ? 14 : colour === 0 ? 2 : 5, "stroke-linecap": "round", "stroke-linejoin": "round",
+            }));
+        }
     });
-    return {hint: "It falls at 12°, or where the track ends.", show: (moment) => draw(moment, describe(moment)), describe};
-};
-
-const pendulum_picture = (holder, episode) => {
-    const angle_at = (moment) => {
-        const [cosine, sine] = numbers_at(episode, moment);
-        return Math.atan2(sine, cosine);
-    };
-    const describe = (moment) => `the pendulum is ${minus((angle_at(moment) * 180) / Math.PI, 0)}° from upright, `
-        + `and turns by ${minus(numbers_at(episode, moment)[2], 1)} rad/s`;
-    const draw = svg_in(holder, (picture, moment, width, height) => {
-        const angle = angle_at(moment), length = 0.36 * Math.min(width, height);
-        const [x, y] = [width / 2, height / 2 + 8];
-        picture.append(svg("circle", {cx: x, cy: y, r: length, fill: "none", stroke: ink("line"), "stroke-dasharray": "4 6"}));
-        picture.append(svg("path", {
-            d: `M${x} ${y}l${-length * Math.sin(angle)} ${-length * Math.cos(angle)}`,
-            stroke: ink("orange"), "stroke-width": 14, "stroke-linecap": "round",
-        }));
-        picture.append(svg("circle", {cx: x, cy: y, r: 5, fill: ink("ink")}));
-        picture.append(svg("text", {x: 10, y: 18}, describe(moment)));
-    });
-    return {hint: "It is to be held upright.", show: (moment) => draw(moment, describe(moment)), describe};
+    return {hint: "As the environment draws itself.", show: (moment) => draw(moment, describe(moment)), describe};
 };
 
 /// The colours of examples/environments/minatar/picture.hpp: a channel each, the later one is seen.
@@ -212,6 +185,5 @@ const numbers_picture = (holder, episode) => {
 };
 
 const pictures = {
-    robot: robot_picture, cart_pole: cart_pole_picture, pendulum: pendulum_picture, cells: cells_picture, grey: grey_picture,
-    numbers: numbers_picture,
+    robot: robot_picture, lines: lines_picture, cells: cells_picture, grey: grey_picture, numbers: numbers_picture,
 };

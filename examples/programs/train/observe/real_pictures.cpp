@@ -64,8 +64,7 @@ struct real_pictures::robot {
 
 #endif
 
-real_pictures::real_pictures(settings const& settings, environment_batch& world)
-    : settings_(&settings), world_(&world), robot_(robot::in(world)) {}
+real_pictures::real_pictures(environment_batch& world) : world_(&world), robot_(robot::in(world)) {}
 real_pictures::~real_pictures() = default;
 real_pictures::real_pictures(real_pictures&&) noexcept = default;
 
@@ -73,12 +72,11 @@ report::watched_episode real_pictures::empty_episode() const {
     report::watched_episode episode{.kind = "numbers"};
     if (robot_) {
         robot_->describe(episode);
-    } else if (settings_->environment == "classic/cart_pole") {
-        episode.kind = "cart_pole";
-        episode.step_seconds = 0.02;
-    } else if (settings_->environment == "classic/pendulum") {
-        episode.kind = "pendulum";
-        episode.step_seconds = 0.05;
+    } else if (auto const drawn = world_->draw(0)) {
+        episode.kind = "lines";
+        episode.step_seconds = static_cast<double>(drawn->seconds);
+        episode.header = {{"window", report::json_numbers(
+                                         std::vector<double>{drawn->left, drawn->right, drawn->bottom, drawn->top})}};
     }
     return episode;
 }
@@ -86,6 +84,16 @@ report::watched_episode real_pictures::empty_episode() const {
 json real_pictures::now() const {
     if (robot_)
         return robot_->shapes();
+    if (auto const drawn = world_->draw(0)) {
+        json lines = json::array();
+        for (auto const& line : drawn->lines) {
+            std::vector<double> places;
+            for (auto const& [x, y] : line.points)
+                places.insert(places.end(), {static_cast<double>(x), static_cast<double>(y)});
+            lines.push_back({{"colour", line.colour}, {"places", report::json_numbers(places)}});
+        }
+        return {{"lines", lines}};
+    }
     std::vector<float> observation(world_->observation_size());
     world_->observe({observation.data(), 1, observation.size()});
     return {{"numbers", report::json_numbers(std::vector<double>(observation.begin(), observation.end()))}};

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "report/watched_episode.hpp"
-#include "train/settings.hpp"
 
 #include <gmac/environment/environment.hpp>
 
@@ -10,11 +9,12 @@
 
 namespace gmac::examples::train {
 
-/// What a page draws of an environment with real observations, step by step: a robot's shapes, or the observation.
+/// What a page draws of an environment with real observations, step by step: a robot's shapes, the environment's own drawing,
+/// or the observation.
 class real_pictures {
 public:
     /// Of a batch of one, as make_environments gives it, which must outlive this.
-    real_pictures(settings const& settings, environment_batch& world);
+    explicit real_pictures(environment_batch& world);
     ~real_pictures();
     real_pictures(real_pictures&&) noexcept;
 
@@ -25,7 +25,6 @@ public:
 
 private:
     struct robot;
-    settings const* settings_;
     environment_batch* world_;
     std::unique_ptr<robot> robot_;
 };
