@@ -6,7 +6,7 @@ import {after, before, test} from "node:test";
 import {pathToFileURL} from "node:url";
 import {setTimeout as wait} from "node:timers/promises";
 
-import {Browser} from "./browser.mjs";
+import {Browser} from "../support/browser.mjs";
 
 const page = pathToFileURL(process.env.GMAC_PAGE).href;
 const picture = (name) => `${process.env.GMAC_SCREENSHOTS}/${name}.png`;
