@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <Eigen/Core>
 
+#include <cmath>
+
 // A trainer of one's own: a linear model in Eigen and plain gradient descent. The return of a state x is x or -x with equal
 // chances, so every state has the mean 0, and only a distribution tells the states apart.
 int main() {
@@ -24,8 +26,8 @@ int main() {
         matrix const outputs = features * model;
         gmac::targets::dirac_particles const targets{returns}; // one sample of each state's return
         float const loss = energy.value_and_gradient(head, outputs, targets, gradient);
-        model -= 300.0f / static_cast<float>(600 + step) * features.transpose() *
-                 gradient; // the gradient is that of the mean over the 64 states
+        float const rate = 300.0f / static_cast<float>(600 + step);
+        model -= rate * features.transpose() * gradient; // the gradient is that of the mean over the 64 states
         if (!std::isfinite(loss))
             return 1;
     }

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 // One rollout of three steps in one environment, in plain arrays: what PPO needs of it, with four quantiles as the value.
