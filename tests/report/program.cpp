@@ -3,6 +3,7 @@
 #include "support/program.hpp"
 #include "support/catch.hpp"
 #include "support/scratch_folder.hpp"
+#include "train/runs.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -137,6 +138,22 @@ TEST_CASE("a run that goes on has one list of machines, and is played anew", "[r
     CHECK(make_report(quoted(run)).status == 0);
     CHECK(fs::last_write_time(run / "observed.json") >= fs::last_write_time(run / "checkpoint.safetensors"));
     CHECK(slurp(run / "observed.json") == slurp(run / "observed.json.old"));
+}
+
+TEST_CASE("a run that is stopped has its report, and is played by gmac-report", "[report]") {
+    scratch_folder const folder;
+    auto const run = folder.path / "run";
+    gmac::testing::running_train stopped(
+        fmt::format("--env classic/cart_pole --frames 1000000000 --no-pictures --out {} > /dev/null", quoted(run)));
+    gmac::testing::wait_until([&] { return gmac::testing::frames_in(run) > 0; });
+    CHECK(stopped.end(SIGINT) == 128 + SIGINT);
+    json const data = data_in(run / "report.html");
+    CHECK(data["run"]["finished"] == false);
+    CHECK(data["run"]["frames"] > 0);
+    CHECK(data["observed"].is_null());
+    CHECK(data["problems"].empty());
+    CHECK(make_report(quoted(run)).status == 0);
+    CHECK(data_in(run / "report.html")["observed"]["frames"] == data["run"]["frames"]);
 }
 
 TEST_CASE("a new run in the place of another has nothing of its report", "[report]") {
