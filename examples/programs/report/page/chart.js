@@ -193,8 +193,6 @@ const line_chart = (box, {label, series, dots = [], levels = [], marker, x_name 
             }));
         for (const {value, name, colour = "truth"} of levels) {
             picture.append(svg("path", {d: `M${place.left} ${place.y(value)}H${place.right}`, stroke: ink(colour), "stroke-width": 1.5, "stroke-dasharray": "6 4"}));
-            if (name)
-                picture.append(svg("text", {x: place.right, y: place.y(value) - 5, "text-anchor": "end"}, name));
         }
         for (const {x, low, high, colour} of series)
             if (low && high)
@@ -205,6 +203,8 @@ const line_chart = (box, {label, series, dots = [], levels = [], marker, x_name 
                 x.forEach((at, i) => is_number(at) && is_number(y[i]) &&
                     picture.append(svg("circle", {cx: place.x(at), cy: place.y(y[i]), r: 3.5, fill: ink(colour)})));
         }
+        for (const {value, name} of levels) // over the curves
+            picture.append(svg("text", {class: "level", x: place.right, y: place.y(value) - 5, "text-anchor": "end"}, name ?? ""));
         if (marker) {
             const line = svg("path", {class: "marker", stroke: ink(marker.colour), "stroke-width": 2});
             picture.append(line);

@@ -61,8 +61,8 @@ const show_returns = ({run, metrics, episodes, evaluations, summary}) => {
         throw new Missing(run.updates === 0 ? "No update is done yet." : "No episode has ended yet, so there is no return.");
     line_chart(by_id("chart-returns"), {label: "Returns over the training", series, dots, levels, x_name: "frames"});
     const thinned = episodes.each > 1
-        ? ` Of each ${episodes.each} episodes in a row the lowest, the middle and the highest one are shown, of ${whole(episodes.rows)} in all.` : "";
-    by_id("returns-hint").replaceChildren(...legend, make("span", {}, thinned));
+        ? `Of each ${episodes.each} episodes in a row the lowest, the middle and the highest one are shown, of ${whole(episodes.rows)} in all.` : "";
+    by_id("returns-hint").replaceChildren(...legend, make("span", {className: "thinned"}, thinned));
 };
 
 const show_calibration = ({observed}) => {
