@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -148,6 +149,33 @@ TEST_CASE("the commands of docs/plugins.md make the libraries", "[plugin]") {
     if (names.size() == 3)
         CHECK(numbers_of(folder.path / names[2]) == numbers_of(folder.path / names[1]));
 }
+
+#ifdef GMAC_CORRIDOR_PY
+TEST_CASE("the script of docs/plugins.md trains on what Gymnasium makes", "[plugin]") {
+    scratch const folder;
+    std::string const page = slurp(fs::path(GMAC_SOURCE) / "docs" / "plugins.md"), fence = "```python\n";
+    auto const begin = page.find(fence) + fence.size();
+    fs::path const script = folder.path / "pole.py";
+    std::ofstream(script) << page.substr(begin, page.find("```", begin) - begin);
+    fs::permissions(script, fs::perms::owner_all);
+    fs::copy_file(fs::path(GMAC_CORRIDOR_PY).parent_path() / "gmac_environment.py",
+                  folder.path / "gmac_environment.py");
+    // What stands for Gymnasium, which is no package of Debian: its interface, with observations that are arrays.
+    fs::copy_file(fs::path(GMAC_WORLDS).parent_path() / "gymnasium.py", folder.path / "gymnasium.py");
+    auto const done = train(fmt::format("--env {} --frames 1024 --out {}{}", script.string(), folder / "run", quiet));
+    INFO(done.text);
+    CHECK(done.status == 0);
+    auto const other = train(fmt::format("--env {} --env-options Pendulum-v1 --frames 1024 --out {}{}", script.string(),
+                                         folder / "other", quiet));
+    INFO(other.text);
+    CHECK(other.status == 0);
+    auto const unknown =
+        train(fmt::format("--env {} --env-options Chess-v1 --out {}", script.string(), folder / "none"));
+    CHECK(unknown.status == 1);
+    CHECK(unknown.says("pole.py: there is no environment: LookupError: no environment Chess-v1"));
+    CHECK_FALSE(fs::exists(folder.path / "none"));
+}
+#endif
 
 TEST_CASE("options of libraries go with libraries, and the library is told them", "[plugin]") {
     scratch const folder;
