@@ -310,6 +310,15 @@ TEST_CASE("an episode is subsampled to fit, with the density of each frame", "[r
     CHECK(small["every"] == 21);
     CHECK(small.dump().size() < 600'000);
 
+    // What is narrower than the gap between two places keeps its mass.
+    episode.steps[0].value.components = {{1.0, 1.2345, 1e-5}};
+    json const narrow = report::episode_json(episode, 1'000, 500'000);
+    double const gap = (narrow["range"][1].get<double>() - narrow["range"][0].get<double>()) / 120.0;
+    double within = 0.0;
+    for (auto const& height : narrow["frames"][0]["density"])
+        within += height.get<double>() * gap;
+    CHECK(within == Approx(1.0).margin(0.01));
+
     // A number has no density, but is a point.
     for (auto& step : episode.steps)
         step.value.components = {{1.0, 3.0, 0.0}};

@@ -6,6 +6,9 @@
 #include <gmac/core/error.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
 
 namespace gmac::examples::report {
 
@@ -23,11 +26,24 @@ constexpr int places = 120; // of a density, and one more
     return json::parse(fmt::format("{:.3g}", value));
 }
 
+/// The probability of at most x, without that of points.
+[[nodiscard]] double cumulative(train::detail::density_panel const& panel, double x) {
+    double sum = 0.0;
+    for (auto const& [weight, mean, deviation] : panel.components)
+        if (deviation > 0.0)
+            sum += 0.5 * weight * std::erfc((mean - x) / (deviation * std::numbers::sqrt2));
+    return sum;
+}
+
+/// The mean density around each place, halfway to the next ones, so that a narrow peak between two is not missed.
 [[nodiscard]] json density_of(train::detail::density_panel const& panel, train::detail::interval const& shown) {
     json heights = json::array();
-    for (int j = 0; j <= places; ++j)
-        heights.push_back(
-            short_number(train::detail::density_at(panel.components, shown.low + shown.width() * j / places)));
+    double const step = shown.width() / places;
+    double before = cumulative(panel, shown.low - 0.5 * step);
+    for (int j = 0; j <= places; ++j) {
+        double const below = cumulative(panel, shown.low + (j + 0.5) * step);
+        heights.push_back(short_number((below - std::exchange(before, below)) / step));
+    }
     return heights;
 }
 

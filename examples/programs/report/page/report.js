@@ -15,8 +15,11 @@ const curve_of = (table, name, rest) => ({x: table.x, y: column(table, name).mea
 const set_numbers = (list, pairs) => list.replaceChildren(...pairs.filter(([, value]) => value !== null && value !== undefined)
     .map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
 
+/// Of a shared library the name of the file.
+const environment_of = ({env}) => (env.endsWith(".so") ? env.split("/").at(-1) : env);
+
 const show_head = ({run, summary, machines}, live) => {
-    const name = run.env ? `${run.algorithm || "?"} on ${run.env}` : run.name;
+    const name = run.env ? `${run.algorithm || "?"} on ${environment_of(run)}` : run.name;
     document.title = `${name}, seed ${run.seed ?? "?"}`;
     by_id("title").textContent = name;
     const evaluation = summary?.evaluation;
@@ -232,7 +235,7 @@ const render = (data) => {
     attempt("player", () => {
         if (!data.observed?.episode)
             throw new Missing("The agent was not played: gmac-report RUN plays it, if the run has a checkpoint.");
-        player.show({env: data.run.env, ...data.observed});
+        player.show({env: environment_of(data.run), ...data.observed});
     });
     attempt("calibration", () => show_calibration(data));
     attempt("learning", () => show_learning(data));
