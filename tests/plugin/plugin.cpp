@@ -260,7 +260,7 @@ TEST_CASE("what is no library of an environment is refused by its name", "[plugi
     CHECK(message_of([] { plugin_environments(GMAC_CORRIDOR, 0, 1); }).find("0 environments") != std::string::npos);
     for (auto const& [fault, sentence] :
          {std::pair("null", ": gmac_environment_library returned no environment"),
-          std::pair("version", " was made for version 7 of gmac/environment/plugin.h, but this program has version 1"),
+          std::pair("version", " was made for version 7 of gmac/environment/plugin.h, but this program has version 2"),
           std::pair("step", ": the environment's step is NULL"),
           std::pair("half", ": state_size, save and load must all be there or all be NULL"),
           std::pair("size", ": the environment's observation size is 0, but must be positive"),

@@ -61,6 +61,7 @@ public:
         return value_(state[0]);
     }
 
+    [[nodiscard]] std::vector<std::vector<train::value_component>> latest_values(std::size_t) override { unused(); }
     void train(gmac::train_options const&) override { unused(); }
     void persist(gmac::archive&) override { unused(); }
     void persist_parameters(gmac::archive&) override { unused(); }
