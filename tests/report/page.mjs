@@ -109,14 +109,34 @@ for (const [run, kind] of Object.entries(kinds))
         assert.deepEqual(await seen(), before);
     });
 
-test("the screen of an Atari game is unpacked from its runs of greys", async () => {
+/// The page of a run whose episode is another one; gives its name.
+const changed_page = (name, change) => {
     const data = data_of("cart");
-    const {episode} = data.observed;
-    Object.assign(episode, {kind: "grey", wide: 4, high: 2});
+    change(data.observed.episode);
+    const file = join(folder, "cart", `${name}.html`);
+    writeFileSync(file, html_of("cart").replace(/(id="data">).*(<\/script>)/, (_, begin, end) => begin + JSON.stringify(data) + end));
+    changed.push(file);
+    return pathToFileURL(file).href;
+};
+const changed = [];
+
+test("an environment without a drawing shows its numbers", async () => {
+    await browser.open(changed_page("numbers", (episode) => {
+        episode.kind = "numbers";
+        episode.frames.forEach((frame, i) => (frame.numbers = [i, -0.5]));
+    }));
+    const texts = () => browser.run(() => [...document.querySelectorAll("#picture text")].map((one) => one.textContent));
+    assert.deepEqual(await texts(), ["1", "0", "2", "−0.5"]);
+    await slide(3);
+    assert.deepEqual(await texts(), ["1", "3", "2", "−0.5"]);
+});
+
+test("the screen of an Atari game is unpacked from its runs of greys", async () => {
     // Four white pixels above four black ones; then the other way round.
-    episode.frames.forEach((frame, i) => (frame.grey = Buffer.from(i % 2 === 0 ? [0x3f, 0x30] : [0x30, 0x3f]).toString("base64")));
-    writeFileSync(join(folder, "cart", "screen.html"), html_of("cart").replace(/(id="data">).*(<\/script>)/, (_, begin, end) => begin + JSON.stringify(data) + end));
-    await browser.open(pathToFileURL(join(folder, "cart", "screen.html")).href);
+    await browser.open(changed_page("screen", (episode) => {
+        Object.assign(episode, {kind: "grey", wide: 4, high: 2});
+        episode.frames.forEach((frame, i) => (frame.grey = Buffer.from(i % 2 === 0 ? [0x3f, 0x30] : [0x30, 0x3f]).toString("base64")));
+    }));
     const greys = () => browser.run(() => {
         const canvas = document.querySelector("#picture canvas");
         const {width, height} = canvas;
@@ -255,7 +275,7 @@ test("the pages ask nobody for anything, and have no complaint", async () => {
         .map(({message}) => JSON.parse(message).message)
         .filter(({method}) => method === "Network.requestWillBeSent")
         .map(({params}) => params.request.url);
-    const pages = [...[...Object.keys(kinds), "damaged"].map(page_of), join(folder, "cart", "screen.html")].map((file) => pathToFileURL(file).href);
+    const pages = [...[...Object.keys(kinds), "damaged"].map(page_of), ...changed].map((file) => pathToFileURL(file).href);
     for (const page of pages)
         assert.ok(requests.includes(page), "the log has the page itself");
     assert.deepEqual(requests.filter((url) => !pages.includes(url) && !url.startsWith("data:")), []);
