@@ -2,6 +2,7 @@
 #pragma once
 
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -113,6 +115,15 @@ inline std::string request_for(std::uint16_t port, std::string const& target, st
 }
 inline http_answer get(std::uint16_t port, std::string const& target) {
     return ask(port, request_for(port, target));
+}
+
+/// The port that a program said in a file of its output; 0 before that.
+inline std::uint16_t port_in(std::filesystem::path const& output) {
+    std::string const text = std::filesystem::exists(output) ? slurp(output) : std::string();
+    std::string const before = "the report is at http://127.0.0.1:";
+    auto const at = text.find(before);
+    bool const whole = at != std::string::npos && text.find("/\n", at + before.size()) != std::string::npos;
+    return whole ? static_cast<std::uint16_t>(std::stoi(text.substr(at + before.size()))) : std::uint16_t(0);
 }
 
 } // namespace gmac::testing

@@ -49,20 +49,19 @@ inline std::map<std::string, std::string> files_in(fs::path const& folder) {
     return files;
 }
 
-/// A process of gmac-train with what the shell takes besides, such as redirections; ended at the latest with this object.
-class running_train {
+/// A process of a line of the shell, which it is to begin with `exec`; ended at the latest with this object.
+class running_program {
 public:
-    explicit running_train(std::string const& arguments, std::string const& before = {}) : child_(::fork()) {
+    explicit running_program(std::string const& line) : child_(::fork()) {
         if (child_ == 0) {
-            std::string const line = fmt::format("{}exec '{}' {}", before, GMAC_TRAIN, arguments);
             ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
             ::_exit(127);
         }
         REQUIRE(child_ > 0);
     }
-    running_train(running_train const&) = delete;
-    running_train& operator=(running_train const&) = delete;
-    ~running_train() {
+    running_program(running_program const&) = delete;
+    running_program& operator=(running_program const&) = delete;
+    ~running_program() {
         if (child_ > 0)
             (void)end(SIGKILL);
     }
@@ -82,6 +81,13 @@ public:
 
 private:
     pid_t child_;
+};
+
+/// A process of gmac-train with what the shell takes besides, such as redirections.
+class running_train : public running_program {
+public:
+    explicit running_train(std::string const& arguments, std::string const& before = {})
+        : running_program(fmt::format("{}exec '{}' {}", before, GMAC_TRAIN, arguments)) {}
 };
 
 /// Waits until something is so; fails after a minute.

@@ -14,15 +14,6 @@ using namespace gmac::testing;
 
 namespace {
 
-/// The port that gmac-train said; 0 before that.
-std::uint16_t port_in(fs::path const& output) {
-    std::string const text = fs::exists(output) ? slurp(output) : std::string();
-    std::string const before = "the report is at http://127.0.0.1:";
-    auto const at = text.find(before);
-    bool const whole = at != std::string::npos && text.find("/\n", at + before.size()) != std::string::npos;
-    return whole ? static_cast<std::uint16_t>(std::stoi(text.substr(at + before.size()))) : std::uint16_t(0);
-}
-
 /// As refused by gmac-train, which leaves no folder behind.
 std::string refusal(std::string const& options) {
     scratch const folder;

@@ -3,8 +3,10 @@
 #include "report/comparison_data.hpp"
 #include "report/report_data.hpp"
 #include "report/report_page.hpp"
+#include "report/report_server.hpp"
 #include "support/parse_options.hpp"
 #include "train/experiment.hpp"
+#include "train/output/stop_signal.hpp"
 #include "train/run_report.hpp"
 #include "train/stored_run.hpp"
 
@@ -17,6 +19,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -77,11 +83,29 @@ void require_comparison(fs::path const& file) {
                   file.string());
 }
 
+/// Serves until a signal, and follows a run that another process trains.
+void serve(gmac::examples::report::report_server& server, fs::path const& run) {
+    train::stop_signal const stop;
+    auto const written = [&](char const* name) {
+        std::error_code none;
+        return fs::last_write_time(run / name, none);
+    };
+    auto const state = [&] {
+        return std::array{written("metrics.csv"), written("observed.json"), written("summary.json")};
+    };
+    for (auto shown = state(); !stop.requested(); std::this_thread::sleep_for(std::chrono::milliseconds(200)))
+        if (auto const now = state(); now != shown) {
+            shown = now;
+            server.changed();
+        }
+}
+
 void run(int argc, char** argv) {
     std::vector<fs::path> runs;
     fs::path out;
     std::string baseline;
     bool no_play = false;
+    std::optional<std::uint16_t> port;
     CLI::App app(
         "gmac-report makes the report of a run of gmac-train, one page that opens in a browser and fetches nothing: what was\n"
         "run, returns, losses, an episode beside the densities of the predicted return, and how right these are. For the last\n"
@@ -97,6 +121,11 @@ void run(int argc, char** argv) {
                                "default ppo, or the first");
     gmac::examples::add_flag(app, "--no-play", no_play,
                              "plays nothing: the page of a run shows what was played before, or nothing");
+    gmac::examples::add_option(
+        app, "--serve", port,
+        "shows the page of a run in browsers on this machine, too, at http://127.0.0.1:PORT/ until Ctrl-C; 0 is a "
+        "port that is free")
+        ->type_name("PORT");
     gmac::examples::parse_options(app, argc, argv);
     for (fs::path const& run : runs) {
         gmac::require(fs::is_directory(run), "there is no folder {}", run.string());
@@ -106,6 +135,8 @@ void run(int argc, char** argv) {
     }
     bool const one = runs.size() == 1;
     gmac::require(!one || baseline.empty(), "--baseline is for several runs, but there is one");
+    gmac::require(one || !port, "--serve is for one run, but there are {}", runs.size());
+    auto const server = port ? gmac::examples::report::serve_report(runs.front(), *port) : nullptr;
     if (out.empty())
         out = one ? runs.front() / "report.html" : fs::path("comparison.html");
     if (!one)
@@ -116,6 +147,11 @@ void run(int argc, char** argv) {
     fmt::print("{} is written\n", out.string());
     for (auto const& one_problem : data["problems"])
         fmt::print("{}: {}\n", one_problem["where"].get<std::string>(), one_problem["what"].get<std::string>());
+    if (server) {
+        fmt::print("the report is at {}\n", server->address());
+        std::fflush(stdout);
+        serve(*server, runs.front());
+    }
 }
 
 } // namespace
