@@ -59,6 +59,15 @@ TEST_CASE("a pole is drawn where it is, through every decorator", "[plugin]") {
     CHECK_FALSE(alike(*loaded.draw(1), *again.draw(0)));
 }
 
+TEST_CASE("a member draw of another kind is no drawing", "[plugin]") {
+    struct painted : classic::deep_sea {
+        painted() : deep_sea(3) {}
+        void draw(int) const {}
+    };
+    CHECK_FALSE(vector_environment<painted>(1, 1).draw(0));
+    CHECK(vector_environment<classic::deep_sea>(1, 1, [](std::size_t) { return classic::deep_sea(3); }).draw(0));
+}
+
 TEST_CASE("an environment in C is drawn", "[plugin]") {
     plugin_environments worlds(GMAC_CORRIDOR, 3, 1);
     std::vector<float> observations(3);

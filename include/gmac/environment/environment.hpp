@@ -124,9 +124,6 @@ concept has_drawing = requires(E const& world) {
     { world.draw() } -> std::same_as<drawing>;
 };
 template <class E>
-concept drawing_is_readable = has_drawing<E> || !requires { &E::draw; };
-
-template <class E>
 concept scores_games = requires(E& world) {
     { world.take_finished() } -> std::same_as<std::optional<finished_episode>>;
     world.abandon();
@@ -151,7 +148,7 @@ concept environment =
         { same.action_space() } -> std::convertible_to<action_space>;
         { world.reset(random, observation) } -> std::same_as<void>;
     } && detail::takes_actions_of_its_space<E> && detail::history_is_readable<E> && detail::mask_is_readable<E> &&
-    detail::drawing_is_readable<E> && !detail::scores_half<E>;
+    !detail::scores_half<E>;
 
 /// An environment that asks for states of several observations.
 template <class E>
@@ -163,7 +160,8 @@ concept environment_with_history = environment<E> && detail::has_history<E>;
 template <class E>
 concept masked_environment = environment<E> && detail::has_mask<E>;
 
-/// An environment that can be looked at: `draw` gives its state as lines.
+/// An environment that can be looked at: `draw` gives its state as lines. A member of this name with other parameters or
+/// another result is none of ours.
 template <class E>
 concept drawn_environment = environment<E> && detail::has_drawing<E>;
 

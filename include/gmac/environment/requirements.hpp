@@ -50,8 +50,6 @@ consteval bool require_environment() {
     else if constexpr (!detail::mask_is_readable<E>)
         static_assert(
             fits, "this environment's `action_mask` is no `void action_mask(std::span<std::uint8_t> allowed) const`");
-    else if constexpr (!detail::drawing_is_readable<E>)
-        static_assert(fits, "this environment's `draw` is no `gmac::drawing draw() const`");
     else
         static_assert(fits,
                       "this environment has only one of `std::optional<gmac::finished_episode> take_finished()` and "
