@@ -9,11 +9,17 @@
 
 #include <fmt/format.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -156,6 +162,43 @@ TEST_CASE("a stored state of another process goes on as it was", "[plugin]") {
     plugin_environments fewer(GMAC_CORRIDOR_PY, 4, 3);
     state.rewind();
     CHECK_FALSE(message_of([&] { return fewer.persist(state), 0; }).empty());
+}
+
+TEST_CASE("a program ends with who has started it, however that ends", "[plugin]") {
+    testing::scratch_folder const folder;
+    auto const script = folder.path / "begins another.sh", number = folder.path / "number";
+    // A shell that waits for Python, whose number it writes.
+    std::ofstream(script) << fmt::format("#!/bin/sh\n'{}' & echo $! >'{}'; wait\n", GMAC_CORRIDOR_PY, number.string());
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    auto const runs = [&] {
+        pid_t id = 0;
+        std::ifstream(number) >> id;
+        REQUIRE(id > 0);
+        std::string line; // number (name) state …, if it is not gone
+        std::getline(std::ifstream(fmt::format("/proc/{}/stat", id)), line);
+        auto const name_end = line.rfind(')');
+        return name_end != std::string::npos && line.substr(name_end + 2, 1) != "Z";
+    };
+    auto const ends = [&] {
+        for (int turn = 0; runs() && turn < 1000; ++turn)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        return !runs();
+    };
+    {
+        plugin_environments const worlds(script, 1, 1);
+        CHECK(runs());
+    }
+    CHECK(ends());
+
+    pid_t const child = ::fork();
+    if (child == 0) {
+        plugin_environments const worlds(script, 1, 1);
+        ::kill(::getpid(), SIGKILL);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status));
+    CHECK(ends());
 }
 
 TEST_CASE("what goes wrong in another process is told with its file", "[plugin]") {

@@ -38,7 +38,7 @@ import traceback
 _DESCRIPTOR = 3
 _END, _MAKE, _RESET, _STEP, _ALLOWED, _SAVE, _LOAD, _DRAW = range(8)
 # Where things are in gmac_process (include/gmac/environment/process.h).
-_COMMAND, _FAILED, _ASKED, _ANSWERED, _SPACES, _COUNT, _AT, _INDEX, _STATE_SIZE = 4, 8, 16, 72, 128, 176, 200, 256, 264
+_COMMAND, _FAILED, _PROCESS, _ASKED, _ANSWERED, _SPACES, _COUNT, _AT, _INDEX, _STATE_SIZE = 4, 8, 12, 16, 72, 128, 176, 200, 256, 264
 _NAME, _PROBLEM, _OPTIONS, _BOUNDS, _BYTES = 272, 512, 2048, 4096, 12288
 
 
@@ -96,7 +96,6 @@ def _shaped(numbers, shape):
 class _Server:
     def __init__(self, make):
         self._make = make
-        self._parent = os.getppid()
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._map(_BYTES)
         if struct.unpack_from("I", self._memory)[0] != 1:
@@ -179,8 +178,12 @@ class _Server:
             until[0] = int(time.time()) + 2
             if self._libc.sem_timedwait(self._asked, until) == 0:
                 return
-            if os.getppid() != self._parent:  # gmac was killed
-                raise SystemExit(1)
+            try:
+                os.kill(struct.unpack_from("I", self._memory, _PROCESS)[0], 0)
+            except ProcessLookupError:  # gmac was killed
+                raise SystemExit(1) from None
+            except PermissionError:
+                pass
 
     def _make_all(self):
         count, self._seed, size = struct.unpack_from("3Q", self._memory, _COUNT)

@@ -43,7 +43,7 @@ typedef struct gmac_process {
     uint32_t version; /* of gmac: GMAC_PROCESS_VERSION */
     uint32_t command; /* of gmac */
     uint32_t failed;  /* of the program */
-    uint32_t unused;
+    uint32_t process; /* of gmac: its number; a program whose gmac is gone must end */
     union {
         sem_t semaphore;
         char bytes[56];

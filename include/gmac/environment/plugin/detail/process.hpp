@@ -139,10 +139,11 @@ public:
             running_ = false;
         return running_;
     }
+    /// With all that it has started, as scripts do that begin others.
     void kill() noexcept {
         if (!running_)
             return;
-        ::kill(id_, SIGKILL);
+        ::kill(-id_, SIGKILL);
         ::waitpid(id_, &status_, 0);
         running_ = false;
     }
@@ -223,6 +224,7 @@ private:
         require(memory_.resize(sizeof(gmac_process)), "there is no shared memory: {}",
                 std::generic_category().message(errno));
         memory_->version = GMAC_PROCESS_VERSION;
+        memory_->process = static_cast<std::uint32_t>(::getpid());
         std::ranges::copy(options, memory_->options);
         ::sem_init(&memory_->asked.semaphore, 1, 0);
         ::sem_init(&memory_->answered.semaphore, 1, 0);
