@@ -47,7 +47,7 @@ public:
         require_shape(observations, size(), observation_size(), "observations", "conditioned_environments::reset");
         worlds().reset(observations.middle_cols(0, inner_size()));
         for (std::size_t e = 0; e < size(); ++e)
-            draw(e);
+            draw_condition(e);
         write(observations);
     }
 
@@ -67,7 +67,7 @@ public:
             if (result.terminated[e] != 0 || result.truncated[e] != 0) {
                 if (wants_finals)
                     result.final_observations(e, inner_size()) = conditions_[e];
-                draw(e);
+                draw_condition(e);
             }
         write(result.observations);
     }
@@ -102,7 +102,7 @@ private:
         conditions_.assign(size(), low_);
     }
     [[nodiscard]] std::size_t inner_size() const noexcept { return worlds().observation_size(); }
-    void draw(std::size_t e) {
+    void draw_condition(std::size_t e) {
         float const u = streams_[e].uniform<float>();
         conditions_[e] = (std::min)(high_, low_ + u * (high_ - low_));
     }
