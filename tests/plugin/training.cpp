@@ -3,6 +3,7 @@
 #include "train/runs.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -69,6 +70,10 @@ TEST_CASE("a run on a program of Python is resumed bit for bit, checked, and eva
         return done.text;
     };
     run(fmt::format("{} --frames 4096 --out {}", settings, folder / "whole"));
+    // What it draws of itself is in the report.
+    auto const observed = nlohmann::json::parse(slurp(folder.path / "whole" / "observed.json"));
+    CHECK(observed["episode"]["kind"] == "lines");
+    CHECK(observed["episode"]["frames"][0]["lines"].size() == 3);
     run(fmt::format("{} --frames 2048 --out {}", settings, folder / "cut"));
     run(fmt::format("--resume {} --frames 4096{}", folder / "cut", quiet));
     CHECK(state_of(folder.path / "cut") == state_of(folder.path / "whole"));

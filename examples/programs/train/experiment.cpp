@@ -87,9 +87,12 @@ private:
         auto one = make_environments(as_evaluated(settings_), 1, seed, tasks_);
         real_pictures const pictures(*one);
         auto world = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(one), std::move(stop)), seed);
-        auto watched = pictures.empty_episode();
-        episode const played = play_episode(*agent_, world.batch(), observed_steps,
-                                            [&] { watched.steps.push_back({.picture = pictures.now(), .value = {}}); });
+        report::watched_episode watched;
+        episode const played = play_episode(*agent_, world.batch(), observed_steps, [&] {
+            if (watched.steps.empty()) // nothing can be drawn before the reset
+                watched = pictures.empty_episode();
+            watched.steps.push_back({.picture = pictures.now(), .value = {}});
+        });
         auto const returns = returns_of(*agent_, played, discount);
         std::size_t const count = watched.steps.size();
         for (std::size_t t = 0; t < count; ++t) {

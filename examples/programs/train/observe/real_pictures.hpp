@@ -18,7 +18,7 @@ public:
     ~real_pictures();
     real_pictures(real_pictures&&) noexcept;
 
-    /// An episode of these pictures, without a step.
+    /// An episode of these pictures, without a step; the environment has been reset.
     [[nodiscard]] report::watched_episode empty_episode() const;
     /// Of the environment as it is.
     [[nodiscard]] nlohmann::ordered_json now() const;
