@@ -71,7 +71,9 @@ TEST_CASE("a run on a program of Python is resumed bit for bit, checked, and eva
     };
     run(fmt::format("{} --frames 4096 --out {}", settings, folder / "whole"));
     // What it draws of itself is in the report.
-    auto const observed = nlohmann::json::parse(slurp(folder.path / "whole" / "observed.json"));
+    run(fmt::format("--env '{}' --frames 2048 --no-pictures --evaluation-episodes 0 --out {}", GMAC_CORRIDOR_PY,
+                    folder / "shown"));
+    auto const observed = nlohmann::json::parse(slurp(folder.path / "shown" / "observed.json"));
     CHECK(observed["episode"]["kind"] == "lines");
     CHECK(observed["episode"]["frames"][0]["lines"].size() == 3);
     run(fmt::format("{} --frames 2048 --out {}", settings, folder / "cut"));
