@@ -24,7 +24,7 @@ public:
     static constexpr std::size_t least_columns = 40, least_rows = 16;
 
     /// `history` is of the run before, with rising frames; `colours` are those that the terminal has set for cyan and yellow.
-    explicit watch_picture(std::string title, std::vector<text_chart::point> history = {}, bool colours = false)
+    explicit watch_picture(std::string title, std::vector<text_chart::point> const& history = {}, bool colours = false)
         : title_(detail::without_controls(std::move(title))), colours_(colours) {
         for (auto const& one : history)
             add(one);

@@ -40,8 +40,8 @@ namespace gmac::inline GMAC_ABI::detail {
                    .seconds = numbers[4]};
     for (std::size_t at = 5; at < numbers.size();) {
         require(numbers.size() - at >= 2, "{}: the drawing ends within its line {}", where, result.lines.size());
-        std::size_t const left = numbers.size() - at - 2;
-        require(numbers[at + 1] >= 1.0f && numbers[at + 1] <= static_cast<float>(left / 2),
+        std::size_t const left = numbers.size() - at - 2, most = left / 2;
+        require(numbers[at + 1] >= 1.0f && numbers[at + 1] <= static_cast<float>(most),
                 "{}: line {} of the drawing has {} points, but must have 1 at least, and there are {} numbers left",
                 where, result.lines.size(), numbers[at + 1], left);
         auto const count = static_cast<std::size_t>(numbers[at + 1]);
