@@ -265,7 +265,7 @@ void session::watch() {
     auto const& settings = asked_.settings;
     progress_.watch(fmt::format("{} on {}, seed {} in {}", settings.algorithm, settings.environment, settings.seed,
                                 folder_.path().string()),
-                    std::move(history));
+                    history);
 }
 
 std::vector<finished_episode> session::play_interim(stop_signal const& stop) const {

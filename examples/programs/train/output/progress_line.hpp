@@ -45,11 +45,11 @@ public:
 
     /// From the next update on a terminal shows a picture of the run, elsewhere nothing changes. `history` is of the curve so
     /// far.
-    void watch(std::string title, std::vector<text_chart::point> history = {}) {
+    void watch(std::string title, std::vector<text_chart::point> const& history = {}) {
         if (!terminal_)
             return;
         char const* const plain = std::getenv("NO_COLOR"); // no-color.org
-        picture_.emplace(std::move(title), std::move(history), plain == nullptr || *plain == '\0');
+        picture_.emplace(std::move(title), history, plain == nullptr || *plain == '\0');
     }
     /// Whether an update now would show `values`, which takes time to find.
     [[nodiscard]] bool shows_values(double now) const noexcept { return watching() && due(now); }
