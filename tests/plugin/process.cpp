@@ -164,6 +164,22 @@ TEST_CASE("a stored state of another process goes on as it was", "[plugin]") {
     CHECK_FALSE(message_of([&] { return fewer.persist(state), 0; }).empty());
 }
 
+TEST_CASE("a program that damages the memory damages nothing else", "[plugin]") {
+    plugin_environments worlds(GMAC_WORLDS, 3, 7, "damaging");
+    buffers b(worlds);
+    worlds.reset(b.observation_view());
+    b.actions = {0, 1, 2};
+    for (int step = 1; step < 4; ++step) {
+        b.step(worlds);
+        auto const s = static_cast<float>(step);
+        CHECK(b.observations == std::vector<float>{21, s, 0, 22, s, s, 23, s, 2 * s});
+    }
+    memory_archive state;
+    // Three sizes of eight bytes, and three states of five.
+    CHECK(message_of([&] { return worlds.persist(state), 0; }) ==
+          std::string(GMAC_WORLDS) + ": the states cannot be stored: it says that it wrote 39 bytes, but there are 0");
+}
+
 TEST_CASE("a program ends with who has started it, however that ends", "[plugin]") {
     testing::scratch_folder const folder;
     auto const script = folder.path / "begins another.sh", number = folder.path / "number";

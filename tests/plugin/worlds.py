@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Environments whose every number is known, and faulty ones; which, --env-options says."""
+import mmap
 import os
 import sys
 
@@ -52,6 +53,21 @@ class Drawn(Counting):
         return (0, 8, -1, 1), 0.5, [(0, [(0, 0), (8, 0)]), (3, [(self.step_count, 0.25)] * 600)]
 
 
+class Damaging(Counting):
+    """Writes over all that gmac has told it, and stores nothing where it says that it did."""
+
+    def step(self, action):
+        mmap.mmap(3, 4096)[176:272] = b"\xff" * 96
+        return super().step(action)
+
+    def save_state(self):
+        gmac_environment.os.pwrite = lambda descriptor, data, at: len(data)
+        return b"state"
+
+    def load_state(self, state):
+        pass
+
+
 class Box:
     """Actions are two by two numbers, which become the observation."""
 
@@ -71,7 +87,7 @@ class Box:
 
 
 def make(options):
-    return Box() if options == "box" else Drawn(options) if options == "drawn" else Counting(options)
+    return {"box": lambda _: Box(), "drawn": Drawn, "damaging": Damaging}.get(options, Counting)(options)
 
 
 gmac_environment.serve(make)

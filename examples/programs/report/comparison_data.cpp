@@ -196,17 +196,17 @@ using scores_by_method = std::vector<std::pair<std::string, std::vector<std::vec
     return all;
 }
 
-/// The chance of a run of the method of a row to be better than one of the column's; null on the diagonal.
+/// The chance of a run of the method of a row to be better than one of the column's; null on the diagonal. Since a tie counts
+/// half, the other way round it is what is left of 1.
 [[nodiscard]] json improvements_of(scores_by_method const& methods) {
-    json rows = json::array();
-    for (auto const& [name, ours] : methods) {
-        json row = json::array();
-        for (auto const& [other, theirs] : methods)
-            row.push_back(name == other ? json(nullptr)
-                                        : estimate_json(train::probability_of_improvement(ours, theirs, intervals)));
-        rows.push_back(std::move(row));
-    }
-    return rows;
+    std::vector<std::vector<json>> chances(methods.size(), std::vector<json>(methods.size()));
+    for (std::size_t i = 0; i < methods.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j) {
+            auto const found = train::probability_of_improvement(methods[i].second, methods[j].second, intervals);
+            chances[i][j] = estimate_json(found);
+            chances[j][i] = estimate_json({1.0 - found.value, 1.0 - found.high, 1.0 - found.low});
+        }
+    return chances;
 }
 
 [[nodiscard]] std::vector<std::string> methods_of(std::vector<run> const& runs) {

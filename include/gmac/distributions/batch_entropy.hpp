@@ -36,7 +36,7 @@ public:
     [[nodiscard]] V value() const noexcept { return largest_ + lanes::log(sum_); }
 
 private:
-    V largest_; // finite
+    V largest_; // finite; what comes of another one is not used
     V sum_ = lanes::constant<V>(1.0);
 };
 
@@ -122,15 +122,17 @@ template <class V, class Components>
                 continue;
             component_lanes<V> const b = regular(components(j));
             V const other = lanes::log(b.weight);
+            V const other_deviation = lanes::log(b.deviation);
             V const deviation = hypotenuse(a.deviation, b.deviation);
+            V const common = lanes::log(deviation);
             V const z = score_of(a.mean, b.mean, deviation);
-            likely.add(other - lanes::log(deviation) - constant<V>(half_log_two_pi) - half * z * z);
-            V const ratios = lanes::log(V(a.deviation / deviation)) + lanes::log(V(b.deviation / deviation));
+            likely.add(other - common - constant<V>(half_log_two_pi) - half * z * z);
+            V const ratios = (log_deviation - common) + (other_deviation - common);
             overlapping.add(other + half * (constant<V>(std::numbers::ln2) + ratios) - half * half * z * z);
             V const ratio = a.deviation / b.deviation;
             V const far = score_of(a.mean, b.mean, b.deviation);
             V const spread = ratio * ratio + far * far;
-            V const affinity = lanes::log(ratio) - half * (spread - constant<V>(1.0));
+            V const affinity = log_deviation - other_deviation - half * (spread - constant<V>(1.0));
             divergent.add(other + lanes::select(spread < infinity, affinity, V(-infinity)));
         }
         auto const part = [&](V const& number) { return lanes::select(zero < a.weight, V(a.weight * number), zero); };

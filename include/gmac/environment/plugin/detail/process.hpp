@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,6 +61,11 @@ public:
         return true;
     }
 
+    /// Bytes that the file has, whoever made it longer.
+    [[nodiscard]] std::size_t file_size() const noexcept {
+        struct stat found {};
+        return ::fstat(descriptor_, &found) == 0 ? static_cast<std::size_t>(found.st_size) : 0;
+    }
     /// Copies to or from what lies behind `from`; false if it is not all there.
     [[nodiscard]] bool read(std::size_t from, std::byte* to, std::size_t count) const noexcept {
         return whole(count, [&](std::size_t done) {
@@ -188,21 +194,21 @@ public:
                                                                  count,
                                                                  count,
                                                                  count * description_.actions};
-        std::array<std::uint64_t, gmac_process_arrays> at;
-        std::size_t size = sizeof(gmac_process);
-        for (std::size_t i = 0; i < at.size(); ++i) {
-            at[i] = size;
-            size += (sizes[i] + 63) / 64 * 64;
+        count_ = count;
+        size_ = sizeof(gmac_process);
+        for (std::size_t i = 0; i < at_.size(); ++i) {
+            at_[i] = size_;
+            size_ += (sizes[i] + 63) / 64 * 64;
         }
-        if (!memory_.resize(size)) {
-            problem_ = fmt::format("{} bytes cannot be shared: {}", size, std::generic_category().message(errno));
+        if (!memory_.resize(size_)) {
+            problem_ = fmt::format("{} bytes cannot be shared: {}", size_, std::generic_category().message(errno));
             require(memory_.resize(sizeof(gmac_process)), "{}: the shared memory is lost", file());
             return nullptr;
         }
-        std::ranges::copy(at, memory_->at);
-        memory_->count = count;
+        std::ranges::copy(at_, memory_->at);
+        memory_->count = count_;
         memory_->seed = seed;
-        memory_->size = size;
+        memory_->size = size_;
         return ask(gmac_process_make) ? this : nullptr;
     }
 
@@ -233,19 +239,19 @@ private:
     void describe() {
         constexpr std::size_t most = std::size(gmac_process{}.bounds) / 2;
         constexpr std::uint64_t most_elements = std::uint64_t(1) << 32; // so that no size overflows
-        require(memory_->action_size <= most, "{}: an action has {} numbers, but may have {} at most", file(),
-                memory_->action_size, most);
-        require(memory_->observation_size <= most_elements && memory_->discrete_actions <= most_elements,
-                "{}: an observation has {} numbers and there are {} actions, but both must be at most {}", file(),
-                memory_->observation_size, memory_->discrete_actions, most_elements);
-        name_ = text(memory_->name);
-        std::ranges::copy(memory_->bounds, bounds_.begin());
-        description_.name = name_.c_str();
         description_.observation_size = memory_->observation_size;
         description_.actions = memory_->discrete_actions;
         description_.action_size = memory_->action_size;
+        require(description_.action_size <= most, "{}: an action has {} numbers, but may have {} at most", file(),
+                description_.action_size, most);
+        require(description_.observation_size <= most_elements && description_.actions <= most_elements,
+                "{}: an observation has {} numbers and there are {} actions, but both must be at most {}", file(),
+                description_.observation_size, description_.actions, most_elements);
+        name_ = text(memory_->name);
+        std::ranges::copy(memory_->bounds, bounds_.begin());
+        description_.name = name_.c_str();
         description_.low = bounds_.data();
-        description_.high = bounds_.data() + memory_->action_size;
+        description_.high = bounds_.data() + description_.action_size;
         if (memory_->has_masks != 0)
             description_.allowed = allowed;
         if (memory_->has_drawing != 0)
@@ -288,18 +294,27 @@ private:
 
     template <class T>
     void put(gmac_process_array which, T const* from, std::size_t count) const {
-        std::memcpy(memory_.at(memory_->at[which]), from, count * sizeof(T));
+        std::memcpy(memory_.at(at_[which]), from, count * sizeof(T));
     }
     template <class T>
     void get(gmac_process_array which, T* to, std::size_t count) const {
-        std::memcpy(to, memory_.at(memory_->at[which]), count * sizeof(T));
+        std::memcpy(to, memory_.at(at_[which]), count * sizeof(T));
+    }
+
+    /// How many bytes the program has written behind the arrays; 0, and a problem, if they are not there.
+    [[nodiscard]] std::size_t written() {
+        std::size_t const there = memory_.file_size() - (std::min)(size_, memory_.file_size());
+        if (memory_->state_size <= there)
+            return memory_->state_size;
+        problem_ = fmt::format("it says that it wrote {} bytes, but there are {}", memory_->state_size, there);
+        return 0;
     }
 
     static void* make_none(std::size_t, std::uint64_t, char const*) { return nullptr; } // see make
     static void destroy(void*) {}                                                       // see the destructor
     static int reset(void* environments, float* observations) {
         auto& process = self(environments);
-        std::size_t const elements = process.memory_->count * process.description_.observation_size;
+        std::size_t const elements = process.count_ * process.description_.observation_size;
         process.put(gmac_process_observations, observations, elements);
         if (!process.ask(gmac_process_reset))
             return 1;
@@ -309,7 +324,7 @@ private:
     static int step(void* environments, float const* actions, float* observations, float* finals, float* rewards,
                     std::uint8_t* terminated, std::uint8_t* truncated) {
         auto& process = self(environments);
-        std::size_t const count = process.memory_->count;
+        std::size_t const count = process.count_;
         std::size_t const elements = count * process.description_.observation_size;
         process.put(gmac_process_actions, actions, count * process.description_.action_size);
         process.put(gmac_process_observations, observations, elements);
@@ -328,7 +343,7 @@ private:
     }
     static int allowed(void* environments, std::uint8_t* masks) {
         auto& process = self(environments);
-        std::size_t const elements = process.memory_->count * process.description_.actions;
+        std::size_t const elements = process.count_ * process.description_.actions;
         process.put(gmac_process_masks, masks, elements);
         if (!process.ask(gmac_process_allowed))
             return 1;
@@ -337,20 +352,18 @@ private:
     }
     static std::size_t state_size(void* environments) {
         auto& process = self(environments);
-        return process.ask(gmac_process_save) ? process.memory_->state_size : 0;
+        return process.stored_ = process.ask(gmac_process_save) ? process.written() : 0;
     }
     /// What was written when its size was asked for.
     static int save(void* environments, void* bytes) {
-        auto const& memory = self(environments).memory_;
-        return memory.read(memory->size, static_cast<std::byte*>(bytes), memory->state_size) ? 0 : 1;
+        auto const& process = self(environments);
+        return process.memory_.read(process.size_, static_cast<std::byte*>(bytes), process.stored_) ? 0 : 1;
     }
     static int load(void* environments, void const* bytes, std::size_t size) {
         auto& process = self(environments);
         process.memory_->state_size = size;
-        return process.memory_.write(process.memory_->size, static_cast<std::byte const*>(bytes), size) &&
-                       process.ask(gmac_process_load)
-                   ? 0
-                   : 1;
+        bool const handed = process.memory_.write(process.size_, static_cast<std::byte const*>(bytes), size);
+        return handed && process.ask(gmac_process_load) ? 0 : 1;
     }
 
     static std::size_t draw(void* environments, std::size_t index, float* numbers, std::size_t most) {
@@ -358,8 +371,8 @@ private:
         process.memory_->index = index;
         if (!process.ask(gmac_process_draw))
             return 0;
-        std::size_t const count = process.memory_->state_size / sizeof(float);
-        bool const whole = process.memory_.read(process.memory_->size, reinterpret_cast<std::byte*>(numbers),
+        std::size_t const count = process.written() / sizeof(float);
+        bool const whole = process.memory_.read(process.size_, reinterpret_cast<std::byte*>(numbers),
                                                 (std::min)(count, most) * sizeof(float));
         return whole ? count : 0;
     }
@@ -367,6 +380,9 @@ private:
     shared_memory memory_;
     child_process child_;
     std::string name_, problem_;
+    // What the program is told and could write over; a memory that it damages must lead nobody astray here.
+    std::size_t count_ = 0, size_ = 0, stored_ = 0;
+    std::array<std::uint64_t, gmac_process_arrays> at_{};
     std::array<float, std::size(gmac_process{}.bounds)> bounds_{};
     gmac_environment description_{.version = GMAC_ENVIRONMENT_VERSION,
                                   .name = nullptr,
