@@ -6,8 +6,6 @@
 #include <gmac/core/error.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <utility>
 
 namespace gmac::examples::report {
@@ -26,22 +24,16 @@ constexpr int places = 120; // of a density, and one more
     return json::parse(fmt::format("{:.3g}", value));
 }
 
-/// The probability of at most x, without that of points.
-[[nodiscard]] double cumulative(train::detail::density_panel const& panel, double x) {
-    double sum = 0.0;
-    for (auto const& [weight, mean, deviation] : panel.components)
-        if (deviation > 0.0)
-            sum += 0.5 * weight * std::erfc((mean - x) / (deviation * std::numbers::sqrt2));
-    return sum;
-}
-
-/// The mean density around each place, halfway to the next ones, so that a narrow peak between two is not missed.
+/// The mean density around each place, halfway to the next ones, so that a narrow peak between two is not missed; without
+/// the points.
 [[nodiscard]] json density_of(train::detail::density_panel const& panel, train::detail::interval const& shown) {
+    auto spread = panel.components;
+    std::erase_if(spread, [](auto const& one) { return one.deviation == 0.0; });
     json heights = json::array();
     double const step = shown.width() / places;
-    double before = cumulative(panel, shown.low - 0.5 * step);
+    double before = train::detail::probability_up_to(spread, shown.low - 0.5 * step);
     for (int j = 0; j <= places; ++j) {
-        double const below = cumulative(panel, shown.low + (j + 0.5) * step);
+        double const below = train::detail::probability_up_to(spread, shown.low + (j + 0.5) * step);
         heights.push_back(short_number((below - std::exchange(before, below)) / step));
     }
     return heights;
