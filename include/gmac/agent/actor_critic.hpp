@@ -5,6 +5,7 @@
 #include <gmac/agent/detail/critic_targets.hpp>
 #include <gmac/agent/detail/intrinsic_advantages.hpp>
 #include <gmac/agent/detail/learner.hpp>
+#include <gmac/agent/detail/ranks.hpp>
 #include <gmac/agent/detail/state_values.hpp>
 #include <gmac/agent/intrinsic_reward.hpp>
 #include <gmac/agent/networks.hpp>
@@ -16,6 +17,7 @@
 #include <gmac/backends/simd.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/environment/environment.hpp>
@@ -51,7 +53,7 @@ struct train_options {
     std::function<std::vector<finished_episode>()> evaluate{};
     /// Hears of each evaluation, after on_update of the same update.
     std::function<void(evaluation_report const&)> on_evaluation{};
-    /// Asked after each update and its evaluation; true ends the training there.
+    /// Asked after each update and its evaluation; true, on any rank, ends the training there.
     std::function<bool()> stop{};
 };
 
@@ -62,7 +64,8 @@ struct agent_parts {
     Head head{};
     Loss loss{};
     std::uint64_t seed = 0;
-    executor* tasks = nullptr; ///< what runs on several threads; none: this one
+    executor* tasks = nullptr;     ///< what runs on several threads; none: this one
+    communicator* ranks = nullptr; ///< the processes that train this agent together; none: this one alone
 };
 
 namespace detail {
@@ -89,6 +92,12 @@ public:
 /// The environments and the executor must outlive the agent. Every random choice comes from counter-based streams of
 /// (seed, purpose, update, environment), so a run is the same for any number of threads, and a resumed run is the run
 /// that was never stopped.
+///
+/// With a communicator every rank has such an agent, of the same seed and options, and as many environments, of which none
+/// is like another's. All calls of `train`, `update`, `observe` and `explore` are collective. What they learn is what one
+/// agent would with all the environments and minibatches as many times as large: its frames are those of all ranks, and so
+/// are the numbers of its reports but for seconds. Parameters stay the same on all ranks, to the bit. What one rank throws
+/// the others do not know and wait: distributed::run ends them (docs/scale.md).
 template <class Actor, class Head, class Loss, class Backend = backends::simd<float>,
           class Trunk = default_trunk<Backend>>
 class actor_critic {
@@ -122,7 +131,7 @@ public:
           networks_(std::move(trunk), actor_, head_, worlds.action_space(), options_),
           parameters_(networks_.parameter_count()),
           rollout_(options_.steps, worlds.size(), worlds.observation_size(), size_, worlds.history(),
-                   worlds.action_masks().cols()),
+                   worlds.action_masks().cols(), with.ranks),
           values_(networks_, rollout_, tasks_->concurrency()),
           targets_(head_, options_, rollout_, values_.capacity()),
           environment_actions_(worlds.size() * size_),
@@ -144,7 +153,9 @@ public:
         networks_.initialize(parameters_.span(), actor_, random);
         worlds_.set_discount(options_.discount);
         finished_.reserve(rollout_.rows());
+        require_same_on_all_ranks();
         worlds_.reset(rollout_.observations(0));
+        rollout_.combine(worlds_);
     }
 
     /// What is no batch of environments for this agent is refused, in one sentence.
@@ -180,7 +191,8 @@ public:
                 train.on_update(report);
             if (train.evaluate_every > 0 && frames_ / train.evaluate_every > until_now / train.evaluate_every)
                 evaluate(train);
-            if (train.stop && train.stop())
+            bool const stops = train.stop && train.stop();
+            if (rollout_.ranks() ? on_any_rank(*rollout_.ranks(), stops) : stops)
                 break;
         }
     }
@@ -311,6 +323,8 @@ public:
     [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
     [[nodiscard]] std::uint64_t updates() const noexcept { return updates_; }
     [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+    /// Those that train this agent together; none: this process alone.
+    [[nodiscard]] communicator* ranks() const noexcept { return rollout_.ranks(); }
     /// How many threads its tasks may use.
     [[nodiscard]] std::size_t concurrency() const noexcept { return tasks_->concurrency(); }
 
@@ -326,20 +340,20 @@ public:
     /// Everything that the next update depends on, the environments included. Environments that cannot be stored start
     /// their episodes anew when this loads.
     void persist(archive& state) {
-        persist_parameters(state);
-        state.inside("optimiser", [&] { learner_.persist(state); });
+        persist_learned(state);
         if (options_.exploration)
             state.inside("exploration", [&] { curiosity_.persist(state); });
-        state.inside("episodes", [&] { episodes_.persist(state); });
-        state("seed", seed_);
-        state("frames", frames_);
-        state("updates", updates_);
         state.inside("environments", [&] { worlds_.persist(state); });
         state.inside("history", [&] { rollout_.persist(state, worlds_); });
-        for (std::size_t i = 0; i < observers_.size(); ++i)
-            state.inside(fmt::format("observer{}", i), [&] { observers_[i]->persist(state); });
         if (state.loading() && !worlds_.checkpointable())
             worlds_.reset(rollout_.observations(0));
+    }
+    /// The part of `persist` that is the same on all ranks: what was learned, and not where the environments are.
+    void persist_shared(archive& state) {
+        persist_learned(state);
+        if (options_.exploration)
+            state.inside("exploration", [&] { curiosity_.persist_shared(state); });
+        state.inside("environments", [&] { worlds_.persist_shared(state); });
     }
 
 private:
@@ -352,6 +366,29 @@ private:
         report.seconds = timer.lap();
         if (train.on_evaluation)
             train.on_evaluation(report);
+    }
+
+    void persist_learned(archive& state) {
+        persist_parameters(state);
+        state.inside("optimiser", [&] { learner_.persist(state); });
+        state.inside("episodes", [&] { episodes_.persist(state); });
+        state("seed", seed_);
+        state("frames", frames_);
+        state("updates", updates_);
+        for (std::size_t i = 0; i < observers_.size(); ++i)
+            state.inside(fmt::format("observer{}", i), [&] { observers_[i]->persist(state); });
+    }
+
+    /// Or they would wait for each other without end.
+    void require_same_on_all_ranks() const {
+        if (rollout_.ranks())
+            detail::require_same_on_all_ranks(*rollout_.ranks(), "actor_critic",
+                                              {{"seed", seed_},
+                                               {"number of environments", rollout_.environments()},
+                                               {"number of steps", options_.steps},
+                                               {"minibatch", options_.minibatch},
+                                               {"number of epochs", options_.epochs},
+                                               {"number of parameters", parameters_.size()}});
     }
 
     static agent_options checked(agent_options options) {
@@ -378,7 +415,7 @@ private:
 
     /// A stream of this update; `index` tells environments or parts apart.
     [[nodiscard]] random_stream stream(stream_purpose purpose, std::size_t index) const noexcept {
-        return stream_for(seed_, purpose, (updates_ << 24u) | index);
+        return rollout_.stream(seed_, purpose, updates_, index);
     }
 
     void collect(update_report& report, detail::lap_timer& timer) {
@@ -403,12 +440,17 @@ private:
             report.inference_seconds += timer.lap();
             rollout_.record(t, worlds_, actions);
             report.environment_seconds += timer.lap();
-            frames_ += count;
-            for (finished_episode const& episode : worlds_.finished()) {
-                episodes_.add(episode);
+            frames_ += count * rollout_.rank_count();
+            for (finished_episode episode : worlds_.finished()) {
+                episode.environment += rollout_.first_environment();
                 finished_.push_back({frames_, episode});
             }
         }
+        rollout_.combine(worlds_);
+        if (rollout_.ranks())
+            finished_ = detail::episodes_of_all_ranks(*rollout_.ranks(), finished_);
+        for (timed_episode const& ended : finished_)
+            episodes_.add(ended.episode);
     }
 
     agent_options options_;

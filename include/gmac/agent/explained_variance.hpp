@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/detail/moments.hpp>
+#include <gmac/core/detail/shared_moments.hpp>
 #include <gmac/core/view.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 
@@ -28,6 +32,23 @@ template <class Returns, class Values>
     if (detail::only_rounding<T>(variance / static_cast<double>(count), largest * scale))
         return std::numeric_limits<double>::quiet_NaN();
     return 1.0 - unexplained / variance;
+}
+
+/// The same of the returns and values on all ranks. Collective.
+template <class Returns, class Values>
+[[nodiscard]] double explained_variance(communicator& ranks, Returns const& returns, Values const& values) {
+    auto const of_states = as_vector(returns);
+    auto const predicted = as_vector(values);
+    require_size(predicted, of_states.size(), "the vector of values", "explained_variance");
+    using T = typename decltype(of_states)::value_type;
+    std::array const counts{of_states.size(), of_states.size()};
+    auto const both = detail::shared_moments_of(ranks, counts, [&](std::size_t set, std::size_t i) {
+        auto const target = static_cast<double>(of_states[i]);
+        return set == 0 ? target : target - static_cast<double>(predicted[i]);
+    });
+    if (detail::only_rounding<T>(both[0].squares / both[0].count, std::abs(both[0].mean)))
+        return std::numeric_limits<double>::quiet_NaN();
+    return 1.0 - both[1].squares / both[0].squares;
 }
 
 } // namespace gmac::inline GMAC_ABI

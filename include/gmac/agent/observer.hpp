@@ -148,8 +148,8 @@ private:
         return options;
     }
     [[nodiscard]] auto streams_of(std::uint64_t number) const noexcept {
-        return [seed = seed_, number](stream_purpose purpose, std::size_t index) {
-            return stream_for(seed, purpose, (number << 24u) | index);
+        return [this, number](stream_purpose purpose, std::size_t index) {
+            return rollout_.stream(seed_, purpose, number, index);
         };
     }
 

@@ -168,7 +168,7 @@ public:
         learner_.learn(
             predictor_.span(), tasks,
             [&](stream_purpose, std::size_t index) {
-                return stream_for(seed_, stream_purpose::exploration, (number << 24u) | index);
+                return rollout_.stream(seed_, stream_purpose::exploration, number, index);
             },
             1, report);
     }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <gmac/core/archive.hpp>
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/error.hpp>
+#include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
 #include <gmac/environment/observation_stack.hpp>
@@ -28,10 +30,12 @@ template <class T, observation_element O = float>
 class rollout {
 public:
     /// Throws gmac::error for more transitions than 32 bits can count. `masked_actions` is how many actions the
-    /// environments' action_masks() are about, 0 if there are none.
+    /// environments' action_masks() are about, 0 if there are none. With `ranks` it is the part of this process of a rollout in
+    /// all their environments.
     rollout(std::size_t steps, std::size_t environments, std::size_t observation_size, std::size_t action_size,
-            observation_history history = {}, std::size_t masked_actions = 0)
-        : steps_(counted(steps, environments)),
+            observation_history history = {}, std::size_t masked_actions = 0, communicator* ranks = nullptr)
+        : ranks_(ranks && ranks->size() > 1 ? ranks : nullptr),
+          steps_(counted(steps, environments)),
           environments_(environments),
           observation_size_(observation_size),
           action_size_(action_size),
@@ -51,6 +55,24 @@ public:
           truncated_(rows()),
           step_finals_(environments * observation_size),
           step_rewards_(environments) {}
+
+    /// Those that have the other parts of this rollout; none: this is all.
+    [[nodiscard]] communicator* ranks() const noexcept { return ranks_; }
+    [[nodiscard]] std::size_t rank_count() const noexcept { return ranks_ ? ranks_->size() : 1; }
+    /// How many environments there are on the ranks before this one.
+    [[nodiscard]] std::size_t first_environment() const noexcept { return ranks_ ? ranks_->rank() * environments_ : 0; }
+
+    /// The random stream of update `number` for an environment or another part of it. What belongs to an environment is
+    /// drawn as if all environments were in one process.
+    [[nodiscard]] random_stream stream(std::uint64_t seed, stream_purpose purpose, std::uint64_t number,
+                                       std::size_t index) const noexcept {
+        bool const of_environment = purpose == stream_purpose::action || purpose == stream_purpose::target;
+        if (of_environment)
+            index += first_environment();
+        else if (ranks_)
+            seed = seed_of_rank(seed, ranks_->rank());
+        return stream_for(seed, purpose, (number << 24u) | index);
+    }
 
     [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
     [[nodiscard]] std::size_t environments() const noexcept { return environments_; }
@@ -170,6 +192,16 @@ public:
         }
     }
 
+    /// Of several ranks: combines what their environments have learned, which moves none of them.
+    void combine(basic_environment_batch<O>& worlds) {
+        if (!ranks_)
+            return;
+        bool const up_to_date = seen_ == worlds.changes();
+        worlds.combine(*ranks_);
+        if (up_to_date)
+            seen_ = worlds.changes();
+    }
+
     /// What acting goes on from besides the environments, which are stored or restored before: nothing, if a state is one
     /// observation.
     void persist(archive& state, basic_environment_batch<O> const& worlds) {
@@ -224,6 +256,7 @@ private:
     }
     void write_state(std::size_t row, O* to) const noexcept { write_frames(row, past_ + 1, to); }
 
+    communicator* ranks_;
     std::size_t steps_, environments_, observation_size_, action_size_, masked_actions_;
     std::size_t past_; // observations of a state besides the newest
     history_padding padding_;

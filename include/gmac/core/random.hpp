@@ -218,12 +218,22 @@ enum class stream_purpose : std::uint64_t {
     evaluation = 7,
     condition = 8,
     exploration = 9,
+    rank = 10,
     user = 100
 };
 
 [[nodiscard]] constexpr random_stream stream_for(std::uint64_t seed, stream_purpose purpose,
                                                  std::uint64_t index = 0) noexcept {
     return random_stream(seed, (static_cast<std::uint64_t>(purpose) << 48u) | index);
+}
+
+/// The seed of one of several processes that train together: `seed` itself for rank 0.
+[[nodiscard]] constexpr std::uint64_t seed_of_rank(std::uint64_t seed, std::size_t rank) noexcept {
+    if (rank == 0)
+        return seed;
+    random_stream random = stream_for(seed, stream_purpose::rank, rank);
+    std::uint64_t const high = random();
+    return high << 32u | random();
 }
 
 /// The quantile function of the standard normal distribution on (0, 1), to 1e-15 relative (Wichura 1988, AS 241).

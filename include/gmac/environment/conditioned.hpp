@@ -89,6 +89,9 @@ public:
                 streams_[e].seek(positions[e]);
         state.inside("worlds", [&] { worlds().persist(state); });
     }
+    void persist_shared(archive& state) override {
+        state.inside("worlds", [&] { worlds().persist_shared(state); });
+    }
 
 private:
     void prepare(std::uint64_t seed) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/archive.hpp>
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
@@ -52,6 +53,9 @@ public:
     [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return worlds_->finished(); }
     [[nodiscard]] bool checkpointable() const noexcept override { return worlds_->checkpointable(); }
     void persist(archive& state) override { worlds_->persist(state); }
+    void combine(communicator& ranks) override { worlds_->combine(ranks); }
+    /// Whoever puts a name before what `persist` visits must do so here, too.
+    void persist_shared(archive& state) override { worlds_->persist_shared(state); }
 
 private:
     std::unique_ptr<basic_environment_batch<O>> owned_;

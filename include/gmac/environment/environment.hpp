@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/archive.hpp>
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
@@ -243,6 +244,12 @@ public:
     /// False if some state cannot be stored: then a resumed run starts its episodes anew, by `reset`.
     [[nodiscard]] virtual bool checkpointable() const noexcept = 0;
     virtual void persist(archive& state) = 0;
+
+    /// Of environments on several ranks: combines what they have learned of all their environments together, such as running
+    /// statistics, which are then the same on each rank. Collective; agents call it after each rollout.
+    virtual void combine(communicator& /*ranks*/) {}
+    /// The part of `persist` that is the same on all ranks after `combine`.
+    virtual void persist_shared(archive& /*state*/) {}
 };
 using environment_batch = basic_environment_batch<float>;
 

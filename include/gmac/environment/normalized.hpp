@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/archive.hpp>
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/decorator.hpp>
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -118,8 +120,22 @@ public:
     void persist_statistics(archive& state) {
         state.inside("observations", [&] { statistics_->observations.persist(state); });
         state.inside("returns", [&] { statistics_->returns.persist(state); });
-        if (state.loading())
+        if (state.loading()) {
+            statistics_->begin_anew();
             statistics_->set_scales(options_.epsilon);
+        }
+    }
+    void persist_shared(archive& state) override {
+        persist_statistics(state);
+        state.inside("worlds", [&] { worlds().persist_shared(state); });
+    }
+
+    /// The statistics are then those of all ranks' environments; until the next call each rank adds only its own to them.
+    /// What was loaded before the first call counts as seen by this rank alone.
+    void combine(communicator& ranks) override {
+        worlds().combine(ranks);
+        if (!frozen_)
+            statistics_->combine(ranks, options_.epsilon);
     }
 
     /// The statistics, the returns so far and the environments. A frozen batch stores and restores the statistics too.
@@ -139,9 +155,42 @@ private:
             for (std::size_t j = 0; j < observation_scales.size(); ++j)
                 observation_scales[j] = observations.scale(j, epsilon);
         }
+        void count_observations(matrix_view<float const> const& batch) {
+            observations.update(batch);
+            if (since)
+                since->observations.update(batch);
+        }
+        void count_returns(matrix_view<double const> const& batch) {
+            returns.update(batch);
+            if (since)
+                since->returns.update(batch);
+        }
+        void combine(communicator& ranks, double epsilon) {
+            if (!since) // all is new
+                since.emplace(
+                    seen_since{running_statistics(observations.size()), running_statistics(1), observations, returns});
+            observations = since->shared_observations;
+            returns = since->shared_returns;
+            observations.merge(ranks, since->observations);
+            returns.merge(ranks, since->returns);
+            begin_anew();
+            set_scales(epsilon);
+        }
+        /// All ranks know now what this one does.
+        void begin_anew() {
+            if (since)
+                since.emplace(
+                    seen_since{observations, returns, running_statistics(observations.size()), running_statistics(1)});
+        }
 
+        /// Of several ranks: what all knew after they last combined, and what this one has seen since.
+        struct seen_since {
+            running_statistics shared_observations, shared_returns;
+            running_statistics observations, returns;
+        };
         running_statistics observations;
         running_statistics returns{1};
+        std::optional<seen_since> since;
         std::vector<double> observation_scales;
         std::uint64_t changes = 0;
     };
@@ -192,7 +241,7 @@ private:
         for (std::size_t i = 0; i < size(); ++i)
             returns_[i] = discount_ * returns_[i] + static_cast<double>(result.rewards[i]);
         if (!frozen_)
-            statistics_->returns.update(matrix_view<double const>(returns_.data(), returns_.size(), 1));
+            statistics_->count_returns(matrix_view<double const>(returns_.data(), returns_.size(), 1));
         double const scale = statistics_->returns.scale(0, options_.epsilon);
         for (std::size_t i = 0; i < size(); ++i) {
             double const scaled = static_cast<double>(result.rewards[i]) * scale;
@@ -215,7 +264,7 @@ private:
     void count(matrix_view<float const> const& observations) {
         if (frozen_)
             return;
-        statistics_->observations.update(observations);
+        statistics_->count_observations(observations);
         statistics_->set_scales(options_.epsilon);
     }
 

@@ -2,15 +2,18 @@
 #pragma once
 
 #include <gmac/core/archive.hpp>
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/detail/moments.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/detail/checks.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -90,6 +93,24 @@ public:
                 other.size(), size());
         if (other.count_ > 0)
             merge(other.count_, other.means_, other.squares_);
+    }
+
+    /// Adds all that `here` has seen on each rank, in the order of ranks. Collective.
+    void merge(communicator& ranks, running_statistics const& here) {
+        std::vector<double> numbers{static_cast<double>(here.count_)};
+        numbers.insert(numbers.end(), here.means_.begin(), here.means_.end());
+        numbers.insert(numbers.end(), here.squares_.begin(), here.squares_.end());
+        for (auto const& bytes : ranks.all_gather(std::as_bytes(std::span(numbers)))) {
+            require(bytes.size() == numbers.size() * sizeof(double),
+                    "running_statistics::merge: another rank has {} bytes of statistics, this one {}", bytes.size(),
+                    numbers.size() * sizeof(double));
+            std::memcpy(numbers.data(), bytes.data(), bytes.size());
+            running_statistics other(size());
+            other.count_ = static_cast<std::uint64_t>(numbers[0]);
+            std::copy_n(numbers.begin() + 1, size(), other.means_.begin());
+            std::copy_n(numbers.end() - static_cast<std::ptrdiff_t>(size()), size(), other.squares_.begin());
+            merge(other);
+        }
     }
 
     void persist(archive& state) {

@@ -47,7 +47,9 @@ public:
         targets::rollout_view<T> const steps{rollout.rewards(), rollout.terminated(), rollout.truncated()};
         advantage_(steps, vector_view<T const>(of_states.first(seen)), vector_view<T const>(of_states.subspan(seen)),
                    vector_view<T>(advantages_.span()), vector_view<T>(returns_.span()));
-        explained_variance_ = gmac::explained_variance(returns_.span(), of_states.first(returns_.size()));
+        std::span<T const> const predicted = of_states.first(returns_.size());
+        explained_variance_ = rollout.ranks() ? gmac::explained_variance(*rollout.ranks(), returns_.span(), predicted)
+                                              : gmac::explained_variance(returns_.span(), predicted);
         for (std::size_t e = 0; e < streams_.size(); ++e)
             streams_[e] = stream(e);
         maker_.make(head, {.steps = steps,

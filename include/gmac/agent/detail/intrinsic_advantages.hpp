@@ -6,6 +6,7 @@
 #include <gmac/agent/rollout.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/core/view.hpp>
@@ -61,7 +62,7 @@ public:
                std::uint64_t number, executor& tasks) {
         matrix_view<T> const rewards(rewards_.data(), seen.rollout.steps(), sums_.size());
         reward_->measure(seen, rewards, number, tasks);
-        double const mean = normalize(rewards);
+        double const mean = normalize(rewards, seen.rollout.ranks());
         targets::rollout_view<T> const steps{matrix_view<T const>(rewards)};
         advantage_(steps, vector_view<T const>(values), vector_view<T const>(), vector_view<T>(advantages_.span()),
                    vector_view<T>(returns_.span()));
@@ -78,26 +79,34 @@ public:
     }
 
     void persist(archive& state) {
-        require_reward();
         state("discounted_sums", std::span<double>(sums_));
+        persist_shared(state);
+    }
+    /// What is the same on all ranks.
+    void persist_shared(archive& state) {
+        require_reward();
         statistics_.persist(state);
         state.inside("reward", [&] { reward_->persist(state); });
     }
 
 private:
     /// Divides the rewards by the running deviation of G ← γ G + r in each environment, which no end of an episode
-    /// interrupts. Returns their mean.
-    [[nodiscard]] double normalize(matrix_view<T> const& rewards) {
+    /// interrupts. Returns their mean. All this over all ranks.
+    [[nodiscard]] double normalize(matrix_view<T> const& rewards, communicator* ranks) {
         for (std::size_t t = 0; t < rewards.rows(); ++t)
             for (std::size_t e = 0; e < rewards.cols(); ++e)
                 require(std::isfinite(rewards(t, e)),
                         "actor_critic: the intrinsic reward of step {} in environment {} is {}, but must be finite", t,
                         e, rewards(t, e));
+        running_statistics here(1);
+        running_statistics& counted = ranks ? here : statistics_;
         for (std::size_t t = 0; t < rewards.rows(); ++t) {
             for (std::size_t e = 0; e < rewards.cols(); ++e)
                 sums_[e] = options_.discount * sums_[e] + static_cast<double>(rewards(t, e));
-            statistics_.update(matrix_view<double const>(sums_.data(), sums_.size(), 1));
+            counted.update(matrix_view<double const>(sums_.data(), sums_.size(), 1));
         }
+        if (ranks)
+            statistics_.merge(*ranks, here);
         double const scale = statistics_.scale(0, 0.0);
         double sum = 0.0;
         for (std::size_t t = 0; t < rewards.rows(); ++t)
@@ -105,7 +114,9 @@ private:
                 rewards(t, e) = static_cast<T>(static_cast<double>(rewards(t, e)) * scale);
                 sum += static_cast<double>(rewards(t, e));
             }
-        return sum / static_cast<double>(rewards.rows() * rewards.cols());
+        if (ranks)
+            ranks->all_reduce(std::span<double>(&sum, 1));
+        return sum / static_cast<double>(rewards.rows() * rewards.cols() * (ranks ? ranks->size() : 1));
     }
 
     exploration_options options_;

@@ -8,7 +8,10 @@
 #include <gmac/agent/rollout.hpp>
 #include <gmac/core/archive.hpp>
 #include <gmac/core/buffer.hpp>
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/detail/gather.hpp>
+#include <gmac/core/detail/moments.hpp>
+#include <gmac/core/detail/shared_moments.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/core/random.hpp>
@@ -20,12 +23,14 @@
 #include <gmac/targets/normalize.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -35,7 +40,8 @@ namespace gmac::inline GMAC_ABI::detail {
 struct no_actor {};
 
 /// The epochs of minibatches in which an agent, or a critic alone, learns a rollout. A minibatch is divided into parts,
-/// whose number does not depend on the threads, and the parts' gradients are added in their order.
+/// whose number does not depend on the threads, and the parts' gradients are added in their order. On several ranks a
+/// minibatch has as many states of each of them, and all take the same steps.
 template <class Networks, class Actor, class Head, class Loss>
 class learner {
     static constexpr bool acts = !std::same_as<Actor, no_actor>;
@@ -62,8 +68,10 @@ public:
 
     explicit learner(sources const& from)
         : from_(from),
-          gradient_(from.networks.parameter_count()),
-          optimiser_(make_optimiser(gradient_.size(), from.options)),
+          ranks_(from.rollout.ranks()),
+          parameters_(from.networks.parameter_count()),
+          gradient_(parameters_ + (ranks_ ? 2 : 0)),
+          optimiser_(make_optimiser(parameters_, from.options)),
           rate_(from.options.learning_rate),
           order_(from.rollout.rows()),
           advantages_(acts ? order_.size() : 0) {
@@ -96,6 +104,8 @@ public:
         bool stopped = false;
         for (std::size_t epoch = 0; epoch < options.epochs && !stopped; ++epoch) {
             random.shuffle(std::span<std::uint32_t>(order_));
+            if (ranks_ && acts && options.normalize_advantages)
+                measure_advantages(in_epoch);
             if (adapts())
                 report.learning_rate = rate_;
             double kl = 0.0;
@@ -103,15 +113,16 @@ public:
             for (std::size_t first = 0; first < states && !stopped; first += minibatch(), ++batches) {
                 std::size_t const count = (std::min)(minibatch(), states - first);
                 std::size_t const parts = (std::min)(parts_.size(), count);
+                std::size_t const total = count * from_.rollout.rank_count();
                 double const kl_sum = evaluate_minibatch(
-                    std::span<std::uint32_t const>(order_).subspan(first, count), parameters, tasks,
+                    std::span<std::uint32_t const>(order_).subspan(first, count), total, parameters, tasks,
                     [&](std::size_t s) {
                         return stream(stream_purpose::fraction, first_fraction + batches * parts + s);
                     },
                     batches, report);
                 kl += kl_sum;
-                visited += count;
-                stopped = options.early_stop && kl_sum > 1.5 * options.target_kl * static_cast<double>(count);
+                visited += total;
+                stopped = options.early_stop && kl_sum > 1.5 * options.target_kl * static_cast<double>(total);
                 if (!stopped) {
                     step(parameters, report.learning_rate);
                     ++steps;
@@ -123,8 +134,11 @@ public:
         }
         report.epochs = static_cast<double>(steps) / static_cast<double>(in_epoch);
         report.gradient_norm /= static_cast<double>(batches);
-        for (double* const mean :
-             {&report.policy_loss, &report.value_loss, &report.entropy, &report.approximate_kl, &report.clip_fraction})
+        std::array const means{&report.policy_loss, &report.value_loss, &report.entropy, &report.approximate_kl,
+                               &report.clip_fraction};
+        if (ranks_)
+            add_ranks(means);
+        for (double* const mean : means)
             *mean /= static_cast<double>(visits);
     }
 
@@ -140,6 +154,9 @@ public:
     }
 
 private:
+    struct minibatch_sums {
+        double loss = 0.0, kl = 0.0;
+    };
     using optimiser_type = std::variant<nn::adam<scalar>, nn::rmsprop<scalar>>;
 
     /// Memory of one part of a minibatch, of up to `rows` states.
@@ -197,39 +214,90 @@ private:
                 .maximum = from_.options.learning_rate_maximum};
     }
 
-    /// The gradient of a minibatch, clipped, in `gradient_`; returns the sum over its states of their approximate KL
-    /// divergences.
+    /// The gradient of a minibatch of `total` states on all ranks, clipped, in `gradient_`; returns the sum over its states of
+    /// their approximate KL divergences. `rows` are those here.
     template <class StreamOf>
-    [[nodiscard]] double evaluate_minibatch(std::span<std::uint32_t const> rows, std::span<scalar const> parameters,
-                                            executor& tasks, StreamOf const& fractions, std::size_t batch,
-                                            update_report& report) {
+    [[nodiscard]] double evaluate_minibatch(std::span<std::uint32_t const> rows, std::size_t total,
+                                            std::span<scalar const> parameters, executor& tasks,
+                                            StreamOf const& fractions, std::size_t batch, update_report& report) {
         std::size_t const parts = (std::min)(parts_.size(), rows.size());
         auto const begin = [&](std::size_t s) { return s * rows.size() / parts; };
         std::span<scalar> const advantages = std::span(advantages_).first(acts ? rows.size() : 0);
         if constexpr (acts) {
             gather(rows, from_.advantages.data(), 1, advantages.data());
-            if (from_.options.normalize_advantages)
+            if (from_.options.normalize_advantages && ranks_)
+                normalize(advantages, shared_advantages_[batch % shared_advantages_.size()]);
+            else if (from_.options.normalize_advantages)
                 targets::normalize(advantages);
         }
         tasks.run(parts, [&](std::size_t s) {
             std::size_t const count = begin(s + 1) - begin(s);
             if constexpr (acts)
                 std::copy_n(advantages.data() + begin(s), count, parts_[s].advantages.data());
-            learn_part(rows.subspan(begin(s), count), rows.size(), parameters, fractions(s), parts_[s]);
+            learn_part(rows.subspan(begin(s), count), total, parameters, fractions(s), parts_[s]);
         });
-        auto const [loss, kl] = add_parts(parts, report);
+        minibatch_sums const here = add_parts(parts, report);
+        auto const [loss, kl] = ranks_ ? add_ranks(here) : here;
         double const norm = clip_gradient();
-        require(std::isfinite(loss) && std::isfinite(norm),
-                "{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite",
-                from_.name, report.update, batch, loss / static_cast<double>(rows.size()), norm);
+        if (!(std::isfinite(loss) && std::isfinite(norm))) [[unlikely]]
+            fail("{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite{}",
+                 from_.name, report.update, batch, loss / static_cast<double>(total), norm,
+                 ranks_ ? ranks_at_fault(parts, here.loss) : std::string());
         report.gradient_norm += norm;
         return kl;
+    }
+
+    /// What `targets::normalize` needs of the minibatches of an epoch.
+    void measure_advantages(std::size_t minibatches) {
+        std::vector<std::size_t> counts(minibatches, minibatch());
+        counts.back() = order_.size() - (minibatches - 1) * minibatch();
+        shared_advantages_ = shared_moments_of(*ranks_, counts, [this](std::size_t batch, std::size_t i) {
+            return static_cast<double>(from_.advantages[order_[batch * minibatch() + i]]);
+        });
+    }
+    static void normalize(std::span<scalar> advantages, shared_moments const& all) noexcept {
+        bool const constant = only_rounding<scalar>(all.squares / all.count, std::abs(all.mean));
+        double const deviation = std::sqrt(all.squares / (all.count - 1.0));
+        for (scalar& one : advantages)
+            one = constant ? scalar(0) : static_cast<scalar>((static_cast<double>(one) - all.mean) / deviation);
+    }
+
+    /// Adds the gradients of all ranks, and with them, as two numbers more, these sums.
+    [[nodiscard]] minibatch_sums add_ranks(minibatch_sums const& here) {
+        gradient_[parameters_] = static_cast<scalar>(here.loss);
+        gradient_[parameters_ + 1] = static_cast<scalar>(here.kl);
+        ranks_->all_reduce(gradient_.span());
+        return {static_cast<double>(gradient_[parameters_]), static_cast<double>(gradient_[parameters_ + 1])};
+    }
+    void add_ranks(std::span<double* const> sums) {
+        std::vector<double> values;
+        for (double const* const sum : sums)
+            values.push_back(*sum);
+        ranks_->all_reduce(std::span<double>(values));
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            *sums[i] = values[i];
+    }
+    /// All ranks have found that something is not finite.
+    [[nodiscard]] std::string ranks_at_fault(std::size_t parts, double loss) {
+        bool finite = std::isfinite(loss);
+        for (std::size_t s = 0; s < parts; ++s)
+            for (scalar const g : parts_[s].gradient.span())
+                finite = finite && std::isfinite(g);
+        std::byte const mine{static_cast<unsigned char>(finite ? 0 : 1)};
+        std::string names;
+        std::size_t rank = 0;
+        for (auto const& others : ranks_->all_gather({&mine, 1})) {
+            if (others.front() != std::byte{0})
+                names += (names.empty() ? "" : ", ") + std::to_string(rank);
+            ++rank;
+        }
+        return names.empty() ? "; on each rank they are, but their sum is not" : "; so they are not on rank " + names;
     }
 
     /// The norm of the whole gradient before it was clipped.
     [[nodiscard]] double clip_gradient() {
         auto const most = static_cast<scalar>(max_gradient_norm());
-        std::span<scalar> const all = gradient_.span();
+        std::span<scalar> const all = gradient_.span().first(parameters_);
         if constexpr (acts)
             if (from_.options.clip_networks_separately) {
                 std::size_t const of_policy = from_.networks.policy().parameter_count();
@@ -244,7 +312,7 @@ private:
         std::visit(
             [&](auto& rule) {
                 rule.set_learning_rate(rate);
-                rule.step(parameters, std::span<scalar const>(gradient_.span()));
+                rule.step(parameters, std::span<scalar const>(gradient_.span().first(parameters_)));
             },
             optimiser_);
     }
@@ -322,9 +390,6 @@ private:
         return {to.masks.data(), rows.size(), actions};
     }
 
-    struct minibatch_sums {
-        double loss = 0.0, kl = 0.0;
-    };
     /// The sums over the parts, in their order: the gradient, what the report tells, and what is returned.
     minibatch_sums add_parts(std::size_t parts, update_report& report) noexcept {
         minibatch_sums sums;
@@ -340,17 +405,20 @@ private:
         report.approximate_kl += sums.kl;
         std::copy(parts_[0].gradient.begin(), parts_[0].gradient.end(), gradient_.data());
         for (std::size_t s = 1; s < parts; ++s)
-            for (std::size_t i = 0; i < gradient_.size(); ++i)
+            for (std::size_t i = 0; i < parameters_; ++i)
                 gradient_[i] += parts_[s].gradient[i];
         return sums;
     }
 
     sources from_;
-    buffer<scalar> gradient_;
+    communicator* ranks_; // none if this is the only process
+    std::size_t parameters_;
+    buffer<scalar> gradient_; // of the parameters; of several ranks two sums more
     optimiser_type optimiser_;
     double rate_; // of rate_schedule::kl
     std::vector<std::uint32_t> order_;
-    std::vector<scalar> advantages_; // of a minibatch
+    std::vector<scalar> advantages_;                // of a minibatch
+    std::vector<shared_moments> shared_advantages_; // of several ranks, of an epoch's minibatches
     std::vector<part> parts_;
 };
 
