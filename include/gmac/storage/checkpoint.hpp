@@ -89,29 +89,43 @@ inline void require_own_format(checkpoint_metadata const& metadata, std::string_
             stored == metadata.end() ? "missing" : safetensors::in_quotes(stored->second), checkpoint_format_version);
 }
 
-} // namespace detail
-
-/// Writes a checkpoint. Whatever happens, `path` is afterwards either wholly the new file or what it was before.
-/// Throws gmac::error that names the path and what the system said.
-inline void write_checkpoint(std::filesystem::path const& path, checkpoint const& contents) {
+/// Calls use(parts) with all parts of the file of a checkpoint, one after the other. `where` names it in messages.
+template <class Use>
+void with_parts(checkpoint const& contents, std::string_view where, Use&& use) {
     std::vector<std::pair<std::string, std::string>> strings;
-    strings.emplace_back("crc32c", detail::no_checksum);
+    strings.emplace_back("crc32c", no_checksum);
     strings.emplace_back("format", "gmac");
     strings.emplace_back("format_version", std::to_string(checkpoint_format_version));
     strings.emplace_back("library_version",
                          fmt::format("{}.{}.{}", GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH));
     for (auto const& [key, value] : strings)
-        require(!contents.metadata.contains(key), "checkpoint {}: the metadata key {} belongs to the format",
-                path.string(), key);
+        require(!contents.metadata.contains(key), "{}: the metadata key {} belongs to the format", where, key);
     strings.insert(strings.end(), contents.metadata.begin(), contents.metadata.end());
 
     std::string header = safetensors::format_header(strings, contents.state);
-    std::vector<std::span<std::byte const>> parts{detail::bytes_of(header)};
+    std::vector<std::span<std::byte const>> parts{bytes_of(header)};
     for (std::size_t const i : safetensors::file_order(contents.state))
         parts.emplace_back(contents.state.tensors()[i].data);
-    header.replace(detail::checksum_place, detail::no_checksum.size(),
-                   detail::checksum_of(parts[0], std::span(parts).subspan(1)));
-    replace_file(path, parts);
+    header.replace(checksum_place, no_checksum.size(), checksum_of(parts[0], std::span(parts).subspan(1)));
+    use(std::span<std::span<std::byte const> const>(parts));
+}
+
+} // namespace detail
+
+/// Writes a checkpoint. Whatever happens, `path` is afterwards either wholly the new file or what it was before.
+/// Throws gmac::error that names the path and what the system said.
+inline void write_checkpoint(std::filesystem::path const& path, checkpoint const& contents) {
+    detail::with_parts(contents, "checkpoint " + path.string(), [&](auto parts) { replace_file(path, parts); });
+}
+
+/// The bytes of such a file, for parse_checkpoint.
+[[nodiscard]] inline std::vector<std::byte> format_checkpoint(checkpoint const& contents) {
+    std::vector<std::byte> bytes;
+    detail::with_parts(contents, "checkpoint", [&](auto parts) {
+        for (auto const part : parts)
+            bytes.insert(bytes.end(), part.begin(), part.end());
+    });
+    return bytes;
 }
 
 namespace detail {
