@@ -2,7 +2,7 @@
 # Finds the dependencies. This file serves the build and the installed package alike, so the two cannot differ.
 include_guard(DIRECTORY)
 
-set(gmac_components tbb checkpoint xtensor torch)
+set(gmac_components tbb checkpoint xtensor torch mpi)
 
 # xsimd 8 names xtl among its link libraries although its headers need it for complex numbers only. Where xtl is not
 # installed the name would reach the linker as -lxtl.
@@ -57,6 +57,10 @@ macro(gmac_find_component gmac_component)
     elseif("${gmac_component}" STREQUAL "torch")
         find_package(Torch CONFIG QUIET ${ARGN})
         set(gmac_component_libraries torch)
+    elseif("${gmac_component}" STREQUAL "mpi")
+        set(MPI_CXX_SKIP_MPICXX TRUE) # classes of C++ that MPI has no more
+        find_package(MPI QUIET COMPONENTS CXX ${ARGN})
+        set(gmac_component_libraries MPI::MPI_CXX)
     endif()
     set(gmac_${gmac_component}_FOUND FALSE)
     if(gmac_component_libraries)

@@ -80,6 +80,7 @@ endmacro()
 
 gmac_optional_target(gmac::tbb libtbb-dev "stepping environments on several threads, gmac-train")
 gmac_optional_target(gmac::torch libtorch-dev "losses, targets and trunks for libtorch, gmac-torch, comparisons with libtorch")
+gmac_optional_target(gmac::mpi libopenmpi-dev "training on several machines")
 gmac_optional_target(gmac::checkpoint "nlohmann-json3-dev libboost-dev" "checkpoints, gmac-train")
 
 if(GMAC_BUILD_EXAMPLES)

@@ -13,6 +13,7 @@
 #include <gmac/losses/sample_energy.hpp>
 
 #include "agent/worlds.hpp"
+#include "distributed/lines.hpp"
 #include "support/catch.hpp"
 #include "support/memory_archive.hpp"
 #include "support/says.hpp"
@@ -32,52 +33,13 @@ using gmac::testing::thread_ranks;
 
 namespace {
 
+using gmac::testing::lines;
+using gmac::testing::one_step;
 using backend = gmac::backends::simd<double>;
 using mixture_agent = gmac::agents::gmac<gmac::actors::categorical, backend>;
 using scalar_agent = gmac::agents::ppo<gmac::actors::categorical, backend>;
 using float_agent = gmac::agents::gmac<gmac::actors::categorical>;
 using quantile_agent = gmac::agents::iqac<gmac::actors::categorical>;
-
-/// An environment whose episodes follow from its number among all environments of all ranks: so one process with all of
-/// them sees what several see together.
-struct numbered_line {
-    gmac::testing::line inner;
-    std::uint64_t number = 0;
-    std::uint64_t episode = 0;
-
-    static std::size_t observation_size() { return 2; }
-    static gmac::discrete action_space() { return {3}; }
-    void reset(gmac::random_stream&, std::span<float> observation) {
-        own = gmac::random_stream(number, episode++);
-        inner.reset(own, observation);
-    }
-    gmac::transition step(int action, gmac::random_stream&, std::span<float> observation) {
-        return inner.step(action, own, observation);
-    }
-    void persist(gmac::archive& state) {
-        inner.persist(state);
-        state("episode", episode);
-        own.persist(state, "own");
-    }
-    gmac::random_stream own{};
-};
-
-[[nodiscard]] auto lines(std::size_t count, std::size_t first) {
-    return gmac::vector_environment<numbered_line>(count, 3, [first](std::size_t e) {
-        return numbered_line{.inner = {}, .number = first + e};
-    });
-}
-
-/// One minibatch, which is the whole rollout, and a step of the optimiser that is nearly in proportion to the gradient: what
-/// R ranks do is then what one process does with all environments.
-[[nodiscard]] gmac::agent_options one_step() {
-    gmac::agent_options options = gmac::testing::small_options();
-    options.minibatch = 100'000;
-    options.epochs = 1;
-    options.learning_rate = 0.3;
-    options.optimiser_epsilon = 1.0;
-    return options;
-}
 
 struct outcome {
     std::vector<double> parameters;

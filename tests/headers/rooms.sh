@@ -22,6 +22,7 @@ declare -A below=(
     [backends]='core nn'
     [storage]='core version'
     [torch]='core distributions heads targets losses nn'
+    [distributed]='core storage'
     [agent]='core distributions heads statistics targets losses environment actors nn backends'
     [agents]='core distributions heads targets losses environment actors nn backends agent' # the paper's methods by name
     [deploy]='core distributions heads statistics environment actors nn backends storage agent'
