@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/agent/composition.hpp>
+#include <gmac/agent/detail/ranks.hpp>
 #include <gmac/agent/kl_schedule.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/report.hpp>
@@ -10,7 +11,6 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/communicator.hpp>
 #include <gmac/core/detail/gather.hpp>
-#include <gmac/core/detail/moments.hpp>
 #include <gmac/core/detail/shared_moments.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
@@ -137,7 +137,7 @@ public:
         std::array const means{&report.policy_loss, &report.value_loss, &report.entropy, &report.approximate_kl,
                                &report.clip_fraction};
         if (ranks_)
-            add_ranks(means);
+            add_over(*ranks_, means);
         for (double* const mean : means)
             *mean /= static_cast<double>(visits);
     }
@@ -226,7 +226,7 @@ private:
         if constexpr (acts) {
             gather(rows, from_.advantages.data(), 1, advantages.data());
             if (from_.options.normalize_advantages && ranks_)
-                normalize(advantages, shared_advantages_[batch % shared_advantages_.size()]);
+                normalize_by(shared_advantages_[batch % shared_advantages_.size()], advantages);
             else if (from_.options.normalize_advantages)
                 targets::normalize(advantages);
         }
@@ -242,7 +242,7 @@ private:
         if (!(std::isfinite(loss) && std::isfinite(norm))) [[unlikely]]
             fail("{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite{}",
                  from_.name, report.update, batch, loss / static_cast<double>(total), norm,
-                 ranks_ ? ranks_at_fault(parts, here.loss) : std::string());
+                 ranks_ ? those_at_fault(*ranks_, !is_finite(parts, here.loss)) : std::string());
         report.gradient_norm += norm;
         return kl;
     }
@@ -255,13 +255,6 @@ private:
             return static_cast<double>(from_.advantages[order_[batch * minibatch() + i]]);
         });
     }
-    static void normalize(std::span<scalar> advantages, shared_moments const& all) noexcept {
-        bool const constant = only_rounding<scalar>(all.squares / all.count, std::abs(all.mean));
-        double const deviation = std::sqrt(all.squares / (all.count - 1.0));
-        for (scalar& one : advantages)
-            one = constant ? scalar(0) : static_cast<scalar>((static_cast<double>(one) - all.mean) / deviation);
-    }
-
     /// Adds the gradients of all ranks, and with them, as two numbers more, these sums.
     [[nodiscard]] minibatch_sums add_ranks(minibatch_sums const& here) {
         gradient_[parameters_] = static_cast<scalar>(here.loss);
@@ -269,29 +262,12 @@ private:
         ranks_->all_reduce(gradient_.span());
         return {static_cast<double>(gradient_[parameters_]), static_cast<double>(gradient_[parameters_ + 1])};
     }
-    void add_ranks(std::span<double* const> sums) {
-        std::vector<double> values;
-        for (double const* const sum : sums)
-            values.push_back(*sum);
-        ranks_->all_reduce(std::span<double>(values));
-        for (std::size_t i = 0; i < sums.size(); ++i)
-            *sums[i] = values[i];
-    }
-    /// All ranks have found that something is not finite.
-    [[nodiscard]] std::string ranks_at_fault(std::size_t parts, double loss) {
+    [[nodiscard]] bool is_finite(std::size_t parts, double loss) const noexcept {
         bool finite = std::isfinite(loss);
         for (std::size_t s = 0; s < parts; ++s)
             for (scalar const g : parts_[s].gradient.span())
                 finite = finite && std::isfinite(g);
-        std::byte const mine{static_cast<unsigned char>(finite ? 0 : 1)};
-        std::string names;
-        std::size_t rank = 0;
-        for (auto const& others : ranks_->all_gather({&mine, 1})) {
-            if (others.front() != std::byte{0})
-                names += (names.empty() ? "" : ", ") + std::to_string(rank);
-            ++rank;
-        }
-        return names.empty() ? "; on each rank they are, but their sum is not" : "; so they are not on rank " + names;
+        return finite;
     }
 
     /// The norm of the whole gradient before it was clipped.

@@ -3,15 +3,18 @@
 
 #include <gmac/agent/report.hpp>
 #include <gmac/core/communicator.hpp>
+#include <gmac/core/detail/moments.hpp>
+#include <gmac/core/detail/shared_moments.hpp>
 #include <gmac/core/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <span>
-#include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -37,6 +40,38 @@ inline void require_same_on_all_ranks(communicator& ranks, char const* who,
             require(first == other, "{}: the {} is {} on rank {} and {} on rank 0, but must be the same on all ranks",
                     who, numbers.begin()[i].name, other, rank, first);
         }
+}
+
+/// Writes the sums over all ranks. Collective.
+inline void add_over(communicator& ranks, std::span<double* const> numbers) {
+    std::vector<double> values;
+    for (double const* const number : numbers)
+        values.push_back(*number);
+    ranks.all_reduce(std::span<double>(values));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        *numbers[i] = values[i];
+}
+
+/// targets::normalize of the part of some numbers that lies here.
+template <class T>
+void normalize_by(shared_moments const& all, std::span<T> numbers) noexcept {
+    bool const constant = only_rounding<T>(all.squares / all.count, std::abs(all.mean));
+    double const deviation = std::sqrt(all.squares / (all.count - 1.0));
+    for (T& one : numbers)
+        one = constant ? T(0) : static_cast<T>((static_cast<double>(one) - all.mean) / deviation);
+}
+
+/// The end of a message about numbers that are not finite, by the ranks on which they are not. Collective.
+[[nodiscard]] inline std::string those_at_fault(communicator& ranks, bool here) {
+    std::byte const mine{static_cast<unsigned char>(here ? 1 : 0)};
+    std::string names;
+    std::size_t rank = 0;
+    for (auto const& other : ranks.all_gather({&mine, 1})) {
+        if (other.front() != std::byte{0})
+            names += (names.empty() ? "" : ", ") + std::to_string(rank);
+        ++rank;
+    }
+    return names.empty() ? "; they are on each rank, but their sum is not" : "; they are not on rank " + names;
 }
 
 /// What ended on each rank, in the order in which it ended, and then of ranks. Collective.

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmac/core/communicator.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace gmac::bench {
+
+/// What was said to others.
+struct traffic {
+    double seconds = 0.0; ///< the waiting for slower ranks is in it
+    std::size_t calls = 0, bytes = 0;
+};
+
+/// Another communicator, whose calls are counted.
+class timed_ranks final : public communicator {
+public:
+    explicit timed_ranks(communicator& inner) : inner_(inner) {}
+    [[nodiscard]] std::size_t rank() const noexcept override { return inner_.rank(); }
+    [[nodiscard]] std::size_t size() const noexcept override { return inner_.size(); }
+    void all_reduce(std::span<float> values) override {
+        counted(sums, values.size_bytes(), [&] { inner_.all_reduce(values); });
+    }
+    void all_reduce(std::span<double> values) override {
+        counted(sums, values.size_bytes(), [&] { inner_.all_reduce(values); });
+    }
+    void broadcast(std::span<std::byte> bytes) override {
+        counted(others, bytes.size(), [&] { inner_.broadcast(bytes); });
+    }
+    [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<std::byte const> mine) override {
+        std::vector<std::vector<std::byte>> all;
+        counted(others, mine.size(), [&] { all = inner_.all_gather(mine); });
+        return all;
+    }
+    [[nodiscard]] std::vector<std::vector<std::byte>> gather(std::span<std::byte const> mine) override {
+        std::vector<std::vector<std::byte>> all;
+        counted(others, mine.size(), [&] { all = inner_.gather(mine); });
+        return all;
+    }
+
+    traffic sums, others; ///< all_reduce, and the rest
+
+private:
+    template <class Call>
+    static void counted(traffic& to, std::size_t bytes, Call const& call) {
+        auto const start = std::chrono::steady_clock::now();
+        call();
+        to.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        ++to.calls;
+        to.bytes += bytes;
+    }
+    communicator& inner_;
+};
+
+} // namespace gmac::bench
