@@ -16,7 +16,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libeigen3-dev, libfmt-dev, libxsimd-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS
-    "libtbb-dev, nlohmann-json3-dev, libboost-dev, libxtensor-dev, libxtensor-blas-dev, libopenblas-dev, libtorch-dev")
+    "libtbb-dev, nlohmann-json3-dev, libboost-dev, libxtensor-dev, libxtensor-blas-dev, libopenblas-dev, libtorch-dev, libopenmpi-dev")
 set(CPACK_DEBIAN_DEV_DESCRIPTION
     "Value heads that are distributions, their losses with exact gradients,
 targets by SR(lambda), and agents that learn with them, as headers in C++20

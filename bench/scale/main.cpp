@@ -29,6 +29,7 @@
 namespace {
 
 using namespace gmac::bench;
+namespace bullet = gmac::examples::bullet;
 
 /// Screens of 84 x 84 bytes in the place of a game's: they cost nothing and mean nothing.
 struct noise {
@@ -165,9 +166,8 @@ void atari(timed_ranks& timed, std::size_t updates, std::optional<std::size_t> m
     gmac::vector_environment<noise> worlds(64, gmac::seed_of_rank(1, timed.rank()));
     auto options = gmac::atari_options();
     options.minibatch = minibatch.value_or(options.minibatch);
-    gmac::agents::gmac<gmac::actors::categorical, gmac::backends::simd<float>, trunk> agent(worlds, trunk({}), options,
-                                                                                            {.seed = 1,
-                                                                                             .ranks = &timed});
+    gmac::agents::gmac<gmac::actors::categorical, gmac::backends::simd<float>, trunk>
+        agent(worlds, trunk(gmac::nn::image_trunk_options{}), options, {.seed = 1, .ranks = &timed});
     run(agent, timed, updates);
 }
 
