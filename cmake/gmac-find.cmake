@@ -76,3 +76,52 @@ macro(gmac_find_component gmac_component)
         target_link_libraries(gmac::${gmac_component} INTERFACE gmac::gmac ${gmac_component_libraries})
     endif()
 endmacro()
+
+# A library of headers without a CMake package.
+function(gmac_find_headers target header)
+    string(MAKE_C_IDENTIFIER "GMAC_${header}_INCLUDE" variable)
+    find_path(${variable} ${header})
+    mark_as_advanced(${variable})
+    if(${variable})
+        add_library(${target} INTERFACE IMPORTED GLOBAL)
+        target_include_directories(${target} INTERFACE "${${variable}}")
+    endif()
+endfunction()
+
+# cpp-httplib as httplib::httplib. Debian compiles it into a library, without a CMake package, and its header must see the
+# options of that; elsewhere it is a header alone.
+function(gmac_find_httplib)
+    gmac_find_headers(httplib::httplib httplib.h)
+    find_library(GMAC_HTTPLIB_LIBRARY cpp-httplib)
+    mark_as_advanced(GMAC_HTTPLIB_LIBRARY)
+    if(TARGET httplib::httplib)
+        find_package(Threads REQUIRED)
+        target_link_libraries(httplib::httplib INTERFACE Threads::Threads)
+        if(GMAC_HTTPLIB_LIBRARY)
+            target_link_libraries(httplib::httplib INTERFACE "${GMAC_HTTPLIB_LIBRARY}")
+            target_compile_definitions(
+                httplib::httplib INTERFACE CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT
+            )
+        endif()
+    endif()
+endfunction()
+
+# gmac_find_train(<file of its targets> <whether it was built with httplib>): the installed library gmac::train and what it is linked
+# with; sets gmac_train_FOUND.
+macro(gmac_find_train gmac_train_file gmac_train_with_httplib)
+    set(gmac_train_FOUND FALSE)
+    gmac_find_component(tbb)
+    if(${gmac_train_with_httplib} AND NOT TARGET httplib::httplib)
+        gmac_find_httplib()
+    endif()
+    if(NOT EXISTS "${gmac_train_file}")
+        set(gmac_NOT_FOUND_MESSAGE "gmac::train is not installed: on Debian it is in gmac-train-dev")
+    elseif(NOT gmac_tbb_FOUND)
+        set(gmac_NOT_FOUND_MESSAGE "gmac::train needs TBB; on Debian: apt-get install libtbb-dev")
+    elseif(${gmac_train_with_httplib} AND NOT TARGET httplib::httplib)
+        set(gmac_NOT_FOUND_MESSAGE "gmac::train needs cpp-httplib; on Debian: apt-get install libcpp-httplib-dev")
+    else()
+        include("${gmac_train_file}")
+        set(gmac_train_FOUND TRUE)
+    endif()
+endmacro()

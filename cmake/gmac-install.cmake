@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Two components: dev, the headers and the CMake package, and tools, the programs.
+# Three components: dev, the headers and the CMake package; train, the library gmac::train, where it is built; and tools, the
+# programs.
 include(CMakePackageConfigHelpers)
 
 set(gmac_package_folder "${CMAKE_INSTALL_DATAROOTDIR}/cmake/gmac")
@@ -8,6 +9,16 @@ install(DIRECTORY include/gmac DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONE
         PATTERN "*.h")
 install(TARGETS gmac gmac-native EXPORT gmac COMPONENT dev)
 install(EXPORT gmac NAMESPACE gmac:: FILE gmac-targets.cmake DESTINATION "${gmac_package_folder}" COMPONENT dev)
+
+set(gmac_train_with_httplib OFF)
+if(TARGET gmac_train)
+    if(TARGET httplib::httplib)
+        set(gmac_train_with_httplib ON)
+    endif()
+    install(TARGETS gmac_train EXPORT gmac-train DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT train)
+    install(EXPORT gmac-train NAMESPACE gmac:: FILE gmac-train-targets.cmake DESTINATION "${gmac_package_folder}"
+            COMPONENT train)
+endif()
 
 configure_package_config_file(
     cmake/gmac-config.cmake.in gmac-config.cmake

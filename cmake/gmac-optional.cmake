@@ -37,35 +37,6 @@ function(gmac_find_bullet)
     endif()
 endfunction()
 
-# A library of headers without a CMake package.
-function(gmac_find_headers target header)
-    string(MAKE_C_IDENTIFIER "GMAC_${header}_INCLUDE" variable)
-    find_path(${variable} ${header})
-    mark_as_advanced(${variable})
-    if(${variable})
-        add_library(${target} INTERFACE IMPORTED GLOBAL)
-        target_include_directories(${target} INTERFACE "${${variable}}")
-    endif()
-endfunction()
-
-# cpp-httplib as httplib::httplib. Debian compiles it into a library, without a CMake package, and its header must see the
-# options of that; elsewhere it is a header alone.
-function(gmac_find_httplib)
-    gmac_find_headers(httplib::httplib httplib.h)
-    find_library(GMAC_HTTPLIB_LIBRARY cpp-httplib)
-    mark_as_advanced(GMAC_HTTPLIB_LIBRARY)
-    if(TARGET httplib::httplib)
-        find_package(Threads REQUIRED)
-        target_link_libraries(httplib::httplib INTERFACE Threads::Threads)
-        if(GMAC_HTTPLIB_LIBRARY)
-            target_link_libraries(httplib::httplib INTERFACE "${GMAC_HTTPLIB_LIBRARY}")
-            target_compile_definitions(
-                httplib::httplib INTERFACE CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT
-            )
-        endif()
-    endif()
-endfunction()
-
 # The Arcade Learning Environment as ale::emulator. Its own targets give the folder of its headers, but these include
 # each other as "ale/…", from the folder above.
 macro(gmac_find_ale)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# PROGRAM --help | awk -v program=PROGRAM -v shell=bash|zsh -f completion.awk: the completion of its options, as CLI11 prints
-# them. An option whose type is a name or a text is completed by the values that its description lists: words between
+# PROGRAM --help | awk -v program=PROGRAM -v commands=NAMES -v shell=bash|zsh -v part=PART -f completion.awk: the completion of
+# its options, as CLI11 prints them. A script has the part `first`, one for the help of each of the sub-commands but the first,
+# by its name, and the part `last` for the help of the program. An option whose type is a name or a text is completed by the values that its description lists: words between
 # commas and "or", two or more, each followed by nothing or by a remark in brackets.
 
 # A line that begins with an option, or its description on the line after.
@@ -52,8 +53,19 @@ function listed(text,    parts, found, values, i, n) {
 function print_bash(    name, pattern, i) {
     name = program
     gsub(/-/, "_", name)
+    if (part == "first")
+        return
+    if (part != "last")
+        name = name "_" part
     print "_" name "() {"
     print "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words="
+    if (part == "last" && commands != "") {
+        # The first one has the options of the program itself.
+        print "    if ((COMP_CWORD > 1)) && [[ ' " substr(commands, index(commands, " ") + 1) " ' == *\" ${COMP_WORDS[1]} \"* ]]; then"
+        print "        \"_" name "_${COMP_WORDS[1]}\""
+        print "        return"
+        print "    fi"
+    }
     print "    COMPREPLY=()"
     print "    case $previous in"
     for (i = 1; i <= count; ++i) {
@@ -62,15 +74,34 @@ function print_bash(    name, pattern, i) {
         if (option_values[i] != "")
             print "    " pattern ") words='" option_values[i] "' ;;"
     }
-    print "    *) [[ $word != -* ]] || words='" all_names "' ;;"
+    if (part == "last" && commands != "") {
+        print "    *)"
+        print "        if [[ $word == -* ]]; then"
+        print "            words='" all_names "'"
+        print "        elif ((COMP_CWORD == 1)); then"
+        print "            words='" commands "'"
+        print "        fi"
+        print "        ;;"
+    } else
+        print "    *) [[ $word != -* ]] || words='" all_names "' ;;"
     print "    esac"
     print "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))"
     print "}"
-    print "complete -o default -F _" name " " program # files where nothing fits
+    if (part == "last")
+        print "complete -o default -F _" name " " program # files where nothing fits
 }
 
 function print_zsh(    names, text, i) {
-    print "#compdef " program
+    if (part == "first") {
+        print "#compdef " program
+        if (commands != "")
+            print "if ((CURRENT > 2)); then\ncase $words[2] in"
+        return
+    }
+    if (part != "last")
+        print part ")\nshift words\n((CURRENT--))"
+    else if (commands != "")
+        print "esac\nfi"
     print "_arguments \\"
     for (i = 1; i <= count; ++i) {
         text = option_text[i]
@@ -89,5 +120,9 @@ function print_zsh(    names, text, i) {
                  option_type[i] == "TEXT" ? "_files" : "")
         print "    " text "' \\"
     }
+    if (part == "last" && commands != "")
+        print "    '1:sub-command:(" commands ")' \\"
     print "    '*:file:_files'"
+    if (part != "last")
+        print "return\n;;"
 }

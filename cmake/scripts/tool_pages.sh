@@ -9,8 +9,18 @@ name=$(basename "$program")
 
 help=$("$program" --help)
 mkdir -p "$folder/man1" "$folder/bash" "$folder/zsh"
-awk -v "program=$name" -v shell=bash -f "$scripts/completion.awk" <<<"$help" >"$folder/bash/$name"
-awk -v "program=$name" -v shell=zsh -f "$scripts/completion.awk" <<<"$help" >"$folder/zsh/_$name"
+# The names under "Sub-commands", each with a help of its own; the first one is what is done without one.
+mapfile -t commands < <(awk '/^Sub-commands/ { inside = 1; next } inside && /^  [^ ]/ { print $1; next } { inside = 0 }' <<<"$help")
+for shell in bash zsh; do
+    script=$folder/bash/$name
+    [[ $shell == bash ]] || script=$folder/zsh/_$name
+    complete() { awk -v "program=$1" -v "commands=${commands[*]}" -v "shell=$shell" -v "part=$2" -f "$scripts/completion.awk"; }
+    complete "$name" first <<<"" >"$script"
+    for command in "${commands[@]:1}"; do
+        "$program" "$command" --help | complete "$name" "$command" >>"$script"
+    done
+    complete "$name" last <<<"$help" >>"$script"
+done
 if [[ $help2man ]]; then
     # The first clause of the help is the page's short description.
     summary=$(sed '/^Usage:/,$d' <<<"$help" | tr '\n' ' ' | sed -E "s/^$name //; s/[.:,]? *(\(.*|[.:,] .*)?\$//; s/^./\l&/")

@@ -5,6 +5,7 @@
 
 #include "../../examples/programs/train/atari_games.hpp"
 #include "../../examples/programs/train/image_experiment.hpp"
+#include "../../examples/programs/train/our_environments.hpp"
 #include "../../examples/programs/train/state_densities.hpp"
 #include "deploy/trained.hpp"
 #include "scripted.hpp"
@@ -30,11 +31,13 @@ using namespace gmac::examples::train;
 using gmac::testing::says;
 using gmac::testing::scratch_folder;
 
+registry const known = our_registry();
+
 constexpr std::uint64_t update_frames = 3 * 8;
 
 /// A run with the paper's settings but for its size.
 settings small_run(std::string const& method) {
-    settings run = default_settings("ale/scripted", method);
+    settings run = default_settings(known, "ale/scripted", method);
     run.environments = 3;
     run.agent.steps = 8;
     run.agent.minibatch = 12;
@@ -49,7 +52,7 @@ settings small_run(std::string const& method) {
 
 std::unique_ptr<image_experiment> make(settings const& run, gmac::executor& tasks) {
     auto const emulator = [](gmac::examples::ale::preprocessing const&) { return scripted::three_lives(); };
-    return std::make_unique<image_experiment>(run, tasks, games_of(emulator, preprocessing_of(run), tasks));
+    return std::make_unique<image_experiment>(known, run, tasks, games_of(emulator, preprocessing_of(run), tasks));
 }
 
 gmac::snapshot state_of(experiment& one) {
@@ -190,7 +193,8 @@ TEST_CASE("Atari: value densities of one state by several runs, at the moments t
                 save(runs.back() / ("checkpoint-0" + std::to_string(frames) + ".safetensors"), run, *experiment);
             }
     }
-    auto const picture = state_densities(runs, {.step = 3}, [&](settings const& run) { return make(run, tasks); });
+    auto const picture =
+        state_densities(known, runs, {.step = 3}, [&](settings const& run) { return make(run, tasks); });
     CHECK(picture.title == "ale/scripted, step 3");
     REQUIRE(picture.screen.size() == 3 * 84 * 84);
     CHECK(std::ranges::max(picture.screen) > 0);
@@ -203,7 +207,7 @@ TEST_CASE("Atari: value densities of one state by several runs, at the moments t
     CHECK(picture.methods[1].moments[0].panel.step == update_frames);
     CHECK(picture.methods[1].moments[1].panel.step == 2 * update_frames);
     CHECK(picture.methods[1].moments[0].panel.components.size() == 5);
-    CHECK_THROWS_WITH(state_densities({&folder.path, 1}, {.step = 3},
+    CHECK_THROWS_WITH(state_densities(known, {&folder.path, 1}, {.step = 3},
                                       [&](settings const& run) { return make(run, tasks); }),
                       says("has no checkpoint"));
 }

@@ -26,6 +26,7 @@ declare -A below=(
     [agent]='core distributions heads statistics targets losses environment actors nn backends'
     [agents]='core distributions heads targets losses environment actors nn backends agent' # the paper's methods by name
     [deploy]='core distributions heads statistics environment actors nn backends storage agent'
+    [train]='core heads statistics targets environment actors nn backends agent agents deploy' # of the library gmac::train
 )
 
 failed=0

@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 
 #include "../../examples/programs/train/image_experiment.hpp"
+#include "../../examples/programs/train/minatar_games.hpp"
+#include "../../examples/programs/train/our_environments.hpp"
 #include "../../examples/programs/train/state_densities.hpp"
 #include "../../examples/programs/train/trunk_text.hpp"
 #include "deploy/trained.hpp"
@@ -33,10 +35,12 @@ namespace {
 using namespace gmac::examples::train;
 using gmac::testing::scratch_folder;
 
+registry const known = our_registry();
+
 constexpr std::uint64_t update_frames = 4 * 16;
 
 settings small_run(std::string const& game, std::string const& method) {
-    settings run = default_settings("minatar/" + game, method);
+    settings run = default_settings(known, "minatar/" + game, method);
     run.environments = 4;
     run.agent.steps = 16;
     run.agent.minibatch = 32;
@@ -82,7 +86,7 @@ TEST_CASE("MinAtar: every game and method trains, goes on from a checkpoint bit 
                 continue;
             CAPTURE(game, method);
             settings const run = small_run(game, method);
-            auto const whole = make_minatar_experiment(run, one);
+            auto const whole = make_image_experiment(known, run, one);
             std::vector<gmac::update_report> reports;
             whole->train({.frames = run.frames,
                           .on_update = [&](gmac::update_report const& report) { reports.push_back(report); }});
@@ -92,10 +96,10 @@ TEST_CASE("MinAtar: every game and method trains, goes on from a checkpoint bit 
 
             scratch_folder folder;
             auto const file = folder.path / "checkpoint.safetensors";
-            auto const first_half = make_minatar_experiment(run, two);
+            auto const first_half = make_image_experiment(known, run, two);
             first_half->train({.frames = update_frames});
             gmac::save_checkpoint(file, {}, [&](gmac::archive& state) { first_half->persist(state); });
-            auto const second_half = make_minatar_experiment(run, two);
+            auto const second_half = make_image_experiment(known, run, two);
             gmac::load_checkpoint(file, [&](gmac::archive& state) { second_half->persist(state); });
             second_half->train({.frames = run.frames});
             CHECK(state_of(*second_half) == state_of(*whole));
@@ -112,14 +116,14 @@ TEST_CASE("MinAtar: the settings reach the game and the trunk") {
     gmac::tbb_executor tasks(1);
     settings run = small_run("breakout", "ppo");
     // 16 filters of 3 x 3 x 4, 128 units, an actor of 3 actions and a value.
-    CHECK(make_minatar_experiment(run, tasks)->parameter_count() ==
+    CHECK(make_image_experiment(known, run, tasks)->parameter_count() ==
           (36 + 1) * 16 + (8 * 8 * 16 + 1) * 128 + 129 * 3 + 129);
     run.full_action_set = true;
     run.trunk = "conv:8x4x2,conv:4x2x1,32,16";
-    validate(run);
-    CHECK(make_minatar_experiment(run, tasks)->parameter_count() ==
+    validate(known, run);
+    CHECK(make_image_experiment(known, run, tasks)->parameter_count() ==
           (64 + 1) * 8 + (32 + 1) * 4 + (3 * 3 * 4 + 1) * 32 + 33 * 16 + 17 * 6 + 17);
-    settings const read = from_json(to_json(run));
+    settings const read = from_json(known, to_json(run));
     CHECK(read.trunk == run.trunk);
     CHECK(read.full_action_set == run.full_action_set);
     CHECK(features_of_convolutions(trunk_of(run)) == 3 * 3 * 4);
@@ -129,7 +133,7 @@ TEST_CASE("MinAtar: games go on from a moment with chances of their own") {
     gmac::tbb_executor tasks(1);
     settings run = small_run("breakout", "ppo");
     run.agent.discount = 0.8;
-    auto const experiment = make_minatar_experiment(run, tasks);
+    auto const experiment = make_image_experiment(known, run, tasks);
     auto const moment = experiment->moment_before_end(4, 7);
     CHECK(experiment->moment_after(moment.step, 7).state == moment.state);
     CHECK_NOTHROW(experiment->moment_after(moment.step + 3, 7));
@@ -173,7 +177,7 @@ TEST_CASE("MinAtar: where a game forbids actions, all that plays it plays by tha
     gmac::tbb_executor tasks(1);
     settings const run = small_run("breakout", "ppo");
     // A batch refuses what is forbidden.
-    image_experiment experiment(run, tasks, [](image_games_for, std::size_t count, std::uint64_t seed) {
+    image_experiment experiment(known, run, tasks, [](image_games_for, std::size_t count, std::uint64_t seed) {
         return std::make_unique<gmac::vector_environment<taking_turns>>(count, seed);
     });
     experiment.train({.frames = run.frames});
@@ -190,13 +194,13 @@ TEST_CASE("MinAtar: what a run and its critics made of a state, beside what game
     scratch_folder folder;
     settings run = small_run("seaquest", "gmac");
     run.critics = "iqac,ppo";
-    auto const experiment = make_minatar_experiment(run, tasks);
+    auto const experiment = make_image_experiment(known, run, tasks);
     experiment->train({.frames = run.frames});
     gmac::save_checkpoint(folder.path / "checkpoint.safetensors", {{"settings", to_json(run).dump()}},
                           [&](gmac::archive& state) { experiment->persist(state); });
-    auto const make = [&](settings const& stored) { return make_minatar_experiment(stored, tasks); };
+    auto const make = [&](settings const& stored) { return make_image_experiment(known, stored, tasks); };
     std::array<std::filesystem::path, 1> const runs{folder.path};
-    auto const picture = state_densities(runs, {.step = 2, .before_end = true, .seed = 3, .plays = 50}, make);
+    auto const picture = state_densities(known, runs, {.step = 2, .before_end = true, .seed = 3, .plays = 50}, make);
     auto const moment = experiment->moment_before_end(2, 3);
     CHECK(picture.title == fmt::format("minatar/seaquest, step {}", moment.step));
     CHECK(picture.screen == minatar::picture(moment.state));
@@ -237,7 +241,7 @@ TEST_CASE("MinAtar: what a run and its critics made of a state, beside what game
             points.push_back(one.mean + one.deviation * random.normal<double>());
     CHECK(std::abs(mixture.distance - energy(points, returns)) < 0.02);
 
-    CHECK_THROWS_WITH(state_densities(runs, {.step = 0, .before_end = true, .seed = 3}, make),
+    CHECK_THROWS_WITH(state_densities(known, runs, {.step = 0, .before_end = true, .seed = 3}, make),
                       gmac::testing::says(
                           "the state is 0 steps before the end of a game, but must be at least 1 before it"));
 }

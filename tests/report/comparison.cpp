@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data of a page that compares runs, from folders whose numbers are known.
 #include "report/comparison_data.hpp"
+#include "train/our_environments.hpp"
 
 #include "support/catch.hpp"
 #include "support/says.hpp"
@@ -47,9 +48,10 @@ public:
             std::ofstream(run / "summary.json") << json{{"evaluation", {{"mean", made.evaluation}, {"episodes", 5}}}};
         runs_.push_back(run);
     }
-    [[nodiscard]] json data(std::string const& baseline = {}) const { return comparison_data(runs_, baseline); }
+    [[nodiscard]] json data(std::string const& baseline = {}) const { return comparison_data(known_, runs_, baseline); }
 
 private:
+    gmac::examples::train::registry known_ = gmac::examples::train::our_registry();
     gmac::testing::scratch_folder folder_;
     std::vector<fs::path> runs_;
 };

@@ -44,7 +44,7 @@ test("it is written where it was asked for, and over nothing else", () => {
     writeFileSync(page, "my notes\n");
     const refused = report(...runs);
     assert.equal(refused.status, 1);
-    assert.match(refused.stderr, /comparison\.html is there, and is no comparison of gmac-report, which would be lost: give another file by --out/);
+    assert.match(refused.stderr, /comparison\.html is there, and is no page that compares runs, which would be lost: give another file by --out/);
     assert.equal(readFileSync(page, "utf8"), "my notes\n");
     rmSync(page);
     const done = report(...runs);

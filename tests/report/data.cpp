@@ -4,7 +4,7 @@
 #include "report/report_data.hpp"
 #include "report/report_page.hpp"
 #include "report/watched_episode.hpp"
-#include "train/settings.hpp"
+#include "train/our_environments.hpp"
 
 #include <gmac/core/error.hpp>
 
@@ -27,8 +27,10 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
+train::registry const known = train::our_registry();
+
 json cart_pole() {
-    auto settings = train::default_settings("classic/cart_pole", "gmac");
+    auto settings = train::default_settings(known, "classic/cart_pole", "gmac");
     settings.frames = 5'000;
     settings.agent.learning_rate = 0.25;
     return train::to_json(settings);
@@ -63,7 +65,7 @@ bool says(json const& data, std::string const& file, std::string const& part) {
 TEST_CASE("a whole run is shown, and nothing is wrong with it", "[report]") {
     scratch_folder const folder;
     write_run(folder.path);
-    json const data = report::report_data(folder.path);
+    json const data = report::report_data(known, folder.path);
     INFO(data.dump(2));
     CHECK(data["problems"].empty());
     CHECK(data["run"]["env"] == "classic/cart_pole");
@@ -95,11 +97,11 @@ TEST_CASE("a whole run is shown, and nothing is wrong with it", "[report]") {
 TEST_CASE("settings are compared with the preset that is nearer", "[report]") {
     scratch_folder const folder;
     write_run(folder.path);
-    auto settings = train::preset_settings("walker2d-fast");
+    auto settings = train::preset_settings(known, "walker2d-fast");
     settings.algorithm = "iqac";
     settings.seed = 4;
     spit(folder.path / "config.json", train::to_json(settings).dump());
-    json const data = report::report_data(folder.path);
+    json const data = report::report_data(known, folder.path);
     CHECK(data["defaults"] == "--preset walker2d-fast --algorithm iqac");
     for (auto const& one : data["settings"])
         CHECK(one["value"] == one["default"]);
@@ -112,7 +114,7 @@ TEST_CASE("what is damaged or missing is said, and the rest is shown", "[report]
     auto const with = [&](std::string const& file, std::string const& content) {
         write_run(run);
         spit(run / file, content);
-        json const data = report::report_data(run);
+        json const data = report::report_data(known, run);
         // Each file is shown but this one.
         if (file != "metrics.csv")
             CHECK(data["metrics"]["rows"] == 2);
@@ -157,7 +159,7 @@ TEST_CASE("a run that is older, or has only begun, is shown", "[report]") {
     write_run(folder.path);
     for (char const* const file : {"machine.json", "observed.json", "evaluations.csv", "summary.json"})
         std::filesystem::remove(folder.path / file);
-    json data = report::report_data(folder.path);
+    json data = report::report_data(known, folder.path);
     CHECK(data["problems"].size() == 1);
     CHECK(says(data, "machine.json", "there is none"));
     CHECK(data["run"]["finished"] == false);
@@ -166,12 +168,12 @@ TEST_CASE("a run that is older, or has only begun, is shown", "[report]") {
     // Fields that this version has and that one had not, and the other way round.
     spit(folder.path / "config.json",
          R"({"env": "classic/cart_pole", "algorithm": "gmac", "frames": 9, "old-option": 3})");
-    data = report::report_data(folder.path);
+    data = report::report_data(known, folder.path);
     CHECK(data["settings"].size() == 2);
     CHECK(data["settings"][1]["group"] == "Other");
     CHECK_FALSE(data["settings"][1].contains("default"));
 
-    json const nothing = report::report_data(folder.path / "nowhere");
+    json const nothing = report::report_data(known, folder.path / "nowhere");
     CHECK(says(nothing, "config.json", "there is none"));
     CHECK(says(nothing, "metrics.csv", "no update"));
 }
@@ -181,7 +183,7 @@ TEST_CASE("a number that is none is said, with where it begins, unless it is of 
     write_run(folder.path);
     spit(folder.path / "metrics.csv",
          "frames,mean_return,value_loss,entropy\n1000,nan,0.5,1\n2000,20,nan,1\n3000,20,inf,1\n4000,20,nan,1\n");
-    json const data = report::report_data(folder.path);
+    json const data = report::report_data(known, folder.path);
     CHECK(data["problems"].size() == 1);
     CHECK(said(data, "metrics.csv") ==
           "value_loss is not a finite number in 3 of 4 updates, first after 2000 frames; ");
@@ -202,7 +204,7 @@ TEST_CASE("a long run is thinned, and keeps its mean and its extremes", "[report
     }
     spit(folder.path / "metrics.csv", metrics);
     spit(folder.path / "episodes.csv", episodes);
-    json const data = report::report_data(folder.path);
+    json const data = report::report_data(known, folder.path);
     auto const& thin = data["metrics"];
     CHECK(thin["rows"] == rows);
     CHECK(thin["each"] == 26);
@@ -236,7 +238,7 @@ TEST_CASE("the page holds its data, whatever texts they have", "[report]") {
     write_run(folder.path);
     spit(folder.path / "summary.json",
          "{\"evaluation\": {\"mean\": 1}, \"note\": \"</script><!-- \\u2028 \xff @data@\"}");
-    json data = report::report_data(folder.path);
+    json data = report::report_data(known, folder.path);
     data["run"]["name"] = "a </script><script>alert(1)</script>\u2028\u2029 @live@ run";
     std::string const page = report::report_page(data);
     std::size_t const begin = page.find("id=\"data\">") + 10, end = page.find("</script>", begin);

@@ -67,9 +67,22 @@ if [[ " $* " == *" gmac-train "* ]]; then
     offers "constant linear kl" gmac-train --schedule ""
     offers "true false" gmac-train --early-stop ""
     offers "" gmac-train --out ""
+    # Its sub-commands, each with its own options.
+    commands="train evaluate play report curves act"
+    offers "$commands" gmac-train ""
+    offers evaluate gmac-train ev
+    offers "" gmac-train evaluate runs/
+    for command in $commands; do
+        options=$("$scratch/moved/bin/gmac-train" "$command" --help | sed -nE 's/^  (-[^ ]*).*/\1/p' | tr ',\n' '  ' | xargs)
+        offers "$options" gmac-train "$command" -
+        for option in $options; do
+            grep -qE -- "['{,]$option[]['},]" "$share/zsh/site-functions/_gmac-train" || fail "zsh does not know $option of $command"
+        done
+        ! has help2man || grep -qF "$command" "$share/man/man1/gmac-train.1" || fail "the page lacks $command"
+    done
 fi
 
-if has dpkg-deb && grep -q 'CPACK_COMPONENTS_ALL "dev;tools"' "$build/CPackConfig.cmake"; then
+if has dpkg-deb && grep -q 'CPACK_COMPONENTS_ALL "dev;tools' "$build/CPackConfig.cmake"; then
     "$(dirname "$cmake")/cpack" --config "$build/CPackConfig.cmake" -B "$scratch/packages" -D CPACK_COMPONENTS_ALL=tools >/dev/null
     package=$(echo "$scratch"/packages/gmac-tools_*_"$(dpkg --print-architecture)".deb)
     dpkg-deb --extract "$package" "$scratch/unpacked"

@@ -4,7 +4,8 @@
 #include "support/catch.hpp"
 #include "support/masked_ring.hpp"
 #include "train/episode.hpp"
-#include "train/trainer.hpp"
+#include "train/make_trainer.hpp"
+#include "train/our_environments.hpp"
 
 #include <gmac/core/executor.hpp>
 #include <gmac/environment/vector_environment.hpp>
@@ -23,7 +24,7 @@ TEST_CASE("an agent with masks is evaluated, looked at and drawn from within the
     chosen.agent.actor_gain = 3.0; // logits apart from each other
     gmac::serial_executor tasks;
     gmac::vector_environment<masked_ring> worlds(4, 1), others(6, 2), one(1, 3);
-    auto const agent = make_trainer(chosen, worlds, tasks);
+    auto const agent = make_trainer(our_registry(), chosen, worlds, tasks);
     agent->train({.frames = 128});
     // A batch refuses what is forbidden.
     CHECK(agent->evaluate(others).size() == 6);

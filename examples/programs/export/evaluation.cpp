@@ -3,7 +3,7 @@
 
 #include "train/environments.hpp"
 #include "train/experiment.hpp"
-#include "train/image_experiment.hpp"
+#include "train/our_environments.hpp"
 #include "train/run_memory.hpp"
 #include "train/stored_run.hpp"
 
@@ -41,25 +41,29 @@ struct player {
     }
 };
 
-[[nodiscard]] std::unique_ptr<environment_batch> worlds_for(deployed_policy<> const&, train::settings const& settings,
-                                                            std::size_t count, std::uint64_t seed, executor& tasks) {
-    return train::make_environments(train::as_evaluated(settings), count, seed, tasks);
+[[nodiscard]] std::unique_ptr<environment_batch> worlds_for(train::registry const& known, deployed_policy<> const&,
+                                                            train::settings const& settings, std::size_t count,
+                                                            std::uint64_t seed, executor& tasks) {
+    return train::make_environments(known, train::as_evaluated(settings), count, seed, tasks);
 }
 template <class Policy>
-[[nodiscard]] std::unique_ptr<train::image_trainer::batch> worlds_for(Policy const&, train::settings const& settings,
-                                                                      std::size_t count, std::uint64_t seed,
-                                                                      executor& tasks) {
-    require(train::is_minatar(settings.environment), "--evaluate plays no Atari games, but the run is on {}",
+[[nodiscard]] std::unique_ptr<basic_environment_batch<std::uint8_t>> worlds_for(train::registry const& known,
+                                                                                Policy const&,
+                                                                                train::settings const& settings,
+                                                                                std::size_t count, std::uint64_t seed,
+                                                                                executor& tasks) {
+    require(settings.images && settings.images->cells, "--evaluate plays no Atari games, but the run is on {}",
             settings.environment);
-    return train::minatar_games(settings, tasks)(train::image_games_for::scores, count, seed);
+    auto const& entry = train::find_environment(known, settings.environment);
+    return entry.make_images(settings, tasks)(train::image_games_for::scores, count, seed);
 }
 
 /// Of the episodes, in their order.
 template <class Policy>
-[[nodiscard]] std::vector<double> returns_of(Policy const& policy, train::settings const& settings, std::size_t count,
-                                             executor& tasks) {
+[[nodiscard]] std::vector<double> returns_of(train::registry const& known, Policy const& policy,
+                                             train::settings const& settings, std::size_t count, executor& tasks) {
     std::uint64_t const seed = train::evaluation_seed(settings, train::evaluation::final);
-    auto const worlds = worlds_for(policy, settings, count, seed, tasks);
+    auto const worlds = worlds_for(known, policy, settings, count, seed, tasks);
     player<Policy> acting{policy, policy.make_memory(count)};
     auto const episodes = [&] {
         if constexpr (std::same_as<Policy, deployed_policy<>>)
@@ -91,10 +95,11 @@ returns play(std::filesystem::path const& run, std::size_t episodes, any_policy<
              any_policy<> const& rounded) {
     examples::require_memory(std::array{train::memory_of_environments("--evaluate", episodes)});
     auto const file = run / "checkpoint.safetensors";
-    auto const settings = train::settings_of(read_checkpoint(file), file);
+    auto const known = train::our_registry();
+    auto const settings = train::settings_of(known, read_checkpoint(file), file);
     tbb_executor tasks((std::max)(1u, std::thread::hardware_concurrency()));
     auto const returns_by = [&](any_policy<> const& policy) {
-        return std::visit([&](auto const& one) { return returns_of(one, settings, episodes, tasks); }, policy);
+        return std::visit([&](auto const& one) { return returns_of(known, one, settings, episodes, tasks); }, policy);
     };
     auto const wanted = returns_by(exact), found = returns_by(rounded);
     std::vector<double> losses;

@@ -43,8 +43,8 @@ struct run {
 }
 
 /// A run with an environment and an algorithm; nothing if it has none.
-[[nodiscard]] std::optional<run> read_run(fs::path const& folder, json& problems) {
-    json const data = report_data(folder);
+[[nodiscard]] std::optional<run> read_run(train::registry const& known, fs::path const& folder, json& problems) {
+    json const data = report_data(known, folder);
     auto const& about = data["run"];
     run one{.name = about["name"],
             .environment = about["env"],
@@ -353,11 +353,11 @@ void add_relative(json& overall, scores_by_method scores, std::string const& bas
 
 } // namespace
 
-json comparison_data(std::span<fs::path const> folders, std::string const& baseline) {
+json comparison_data(train::registry const& known, std::span<fs::path const> folders, std::string const& baseline) {
     json problems = json::array();
     std::vector<run> runs;
     for (fs::path const& folder : folders)
-        if (auto one = read_run(folder, problems))
+        if (auto one = read_run(known, folder, problems))
             runs.push_back(std::move(*one));
     score(runs, problems);
     require(runs.size() >= 2, "there {} with a score, but two at least are needed to compare: {}",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "train/settings.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -21,7 +23,8 @@ namespace gmac::examples::report {
 /// or null; "overall_problem" says why something is missing there. Intervals hold 95 %, by the stratified bootstrap (Agarwal et al. 2021).
 /// "settings" are those that differ, with the values of each method. Throws gmac::error if there are fewer than two runs with a
 /// score, or if `baseline`, unless empty, is no method; by default it is ppo, or the first.
-[[nodiscard]] nlohmann::ordered_json comparison_data(std::span<std::filesystem::path const> runs,
+[[nodiscard]] nlohmann::ordered_json comparison_data(train::registry const& known,
+                                                     std::span<std::filesystem::path const> runs,
                                                      std::string const& baseline = {});
 
 } // namespace gmac::examples::report

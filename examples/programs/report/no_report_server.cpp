@@ -21,7 +21,8 @@ std::string report_server::address() const {
 }
 void report_server::changed() noexcept {}
 
-std::unique_ptr<report_server> serve_report(std::filesystem::path const& run, std::uint16_t port) {
+std::unique_ptr<report_server> serve_report(train::registry const&, std::filesystem::path const& run,
+                                            std::uint16_t port) {
     return std::make_unique<report_server>(run, port, report_source{});
 }
 

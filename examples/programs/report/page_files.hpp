@@ -7,6 +7,6 @@ namespace gmac::examples::report {
 struct page_files {
     char const *html, *style, *scripts;
 };
-extern page_files const report_files, comparison_files;
+extern page_files const report_files, play_files, comparison_files;
 
 } // namespace gmac::examples::report

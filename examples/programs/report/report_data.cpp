@@ -59,7 +59,7 @@ constexpr std::size_t most_points = 400, most_episodes = 2400;
                                                                                    : std::string();
 }
 
-/// What gmac-train would have taken without options.
+/// What the program would have taken without options.
 struct defaults {
     std::string asked; ///< "--env bullet/hopper --algorithm gmac"
     json settings;
@@ -74,13 +74,13 @@ struct defaults {
 }
 
 /// Those of the environment and the algorithm, or of the preset of this environment that is nearer.
-[[nodiscard]] std::optional<defaults> defaults_of(json const& config, problems& told) {
+[[nodiscard]] std::optional<defaults> defaults_of(train::registry const& known, json const& config, problems& told) {
     std::string const environment = text_in(config, "env"), algorithm = text_in(config, "algorithm");
     try {
         auto nearest = compared(fmt::format("--env {} --algorithm {}", environment, algorithm),
-                                train::default_settings(environment, algorithm), config);
-        for (std::string_view const preset : train::preset_names()) {
-            auto settings = train::preset_settings(std::string(preset));
+                                train::default_settings(known, environment, algorithm), config);
+        for (std::string const& preset : train::preset_names(known)) {
+            auto settings = train::preset_settings(known, preset);
             settings.algorithm = algorithm;
             auto other = compared(fmt::format("--preset {} --algorithm {}", preset, algorithm), settings, config);
             if (settings.environment == environment && other.differences < nearest.differences)
@@ -95,9 +95,10 @@ struct defaults {
 }
 
 /// [{"name", "group", "help", "value", "default"}], in the order of the help text; then what this version does not know.
-[[nodiscard]] json settings_of(json const& config, std::optional<defaults> const& nearest) {
+[[nodiscard]] json settings_of(train::registry const& known, json const& config,
+                               std::optional<defaults> const& nearest) {
     json all = json::array();
-    std::vector<std::string> known{"env", "algorithm", "seed", "frames"};
+    std::vector<std::string> names{"env", "algorithm", "seed", "frames"};
     std::string const environment = text_in(config, "env");
     auto const add = [&](std::string const& name, std::string_view group, std::string_view help) {
         json one{{"name", name}, {"group", group}, {"help", help}, {"value", config[name]}};
@@ -105,15 +106,17 @@ struct defaults {
             one["default"] = nearest->settings[name];
         all.push_back(std::move(one));
     };
-    train::settings{}.describe(
-        [&](std::string_view group, std::string const& name, auto const&, std::string_view help) {
-            if (name != "seed")
-                known.push_back(name);
-            if (name != "seed" && config.contains(name) && train::group_fits(group, environment))
-                add(name, group, help);
-        });
+    train::settings every;
+    train::describe(every, [&](std::string_view group, std::string const& name, auto const&, std::string_view help) {
+        if (name != "seed")
+            names.push_back(name);
+        if (name != "seed" && config.contains(name) && train::group_fits(known, group, environment))
+            add(name, group, help);
+    });
+    if (names.emplace_back("env-option"); config.contains("env-option"))
+        add("env-option", "Environment", "options of the environment itself");
     for (auto const& [name, value] : config.items())
-        if (std::ranges::find(known, name) == known.end())
+        if (std::ranges::find(names, name) == names.end())
             add(name, "Other", "not known to this version");
     return all;
 }
@@ -168,7 +171,7 @@ void find_not_finite(train::csv_table const& table, char const* file, char const
 
 } // namespace
 
-json report_data(fs::path const& run) {
+json report_data(train::registry const& known, fs::path const& run) {
     problems told;
     json const config = read_object(run / "config.json", told);
     if (std::error_code none; !fs::exists(run / "config.json", none))
@@ -182,11 +185,12 @@ json report_data(fs::path const& run) {
     find_not_finite(metrics, "metrics.csv", "updates", told);
     find_not_finite(episodes, "episodes.csv", "episodes", told);
 
-    auto const nearest = config.is_object() ? defaults_of(config, told) : std::nullopt;
+    auto const nearest = config.is_object() ? defaults_of(known, config, told) : std::nullopt;
     auto const given = [&](char const* name) {
         return config.is_object() && config.contains(name) ? config[name] : json(nullptr);
     };
     json data{{"format", "gmac-report-1"},
+              {"program", known.program},
               {"run",
                {{"name", name_of(run)},
                 {"env", text_in(config, "env")},
@@ -200,7 +204,7 @@ json report_data(fs::path const& run) {
                 {"mean_return", last_of(metrics, "mean_return")},
                 {"finished", summary.is_object()}}},
               {"defaults", nearest ? json(nearest->asked) : json(nullptr)},
-              {"settings", config.is_object() ? settings_of(config, nearest) : json::array()},
+              {"settings", config.is_object() ? settings_of(known, config, nearest) : json::array()},
               {"machines", machines_of(run / "machine.json", told)},
               {"metrics", thinned(metrics, "frames", most_points)},
               {"episodes", sampled_episodes(episodes, most_episodes)},

@@ -51,6 +51,10 @@ std::string report_page(nlohmann::ordered_json const& data, bool live) {
     return assemble(report_files, data, live);
 }
 
+std::string play_page(nlohmann::ordered_json const& data) {
+    return assemble(play_files, data, false);
+}
+
 std::string comparison_page(nlohmann::ordered_json const& data) {
     return assemble(comparison_files, data, false);
 }

@@ -348,13 +348,18 @@ void report_server::changed() noexcept {
     server_->changed();
 }
 
-std::unique_ptr<report_server> serve_report(std::filesystem::path const& run, std::uint16_t port) {
+std::unique_ptr<report_server> serve_report(train::registry const& known, std::filesystem::path const& run,
+                                            std::uint16_t port) {
     auto const text = [](nlohmann::ordered_json const& data) {
         return data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     };
     return std::make_unique<report_server>(run, port,
-                                           report_source{.page = [run] { return report_page(report_data(run), true); },
-                                                         .data = [run, text] { return text(report_data(run)); }});
+                                           report_source{.page =
+                                                             [&known, run] {
+                                                                 return report_page(report_data(known, run), true);
+                                                             },
+                                                         .data = [&known, run,
+                                                                  text] { return text(report_data(known, run)); }});
 }
 
 } // namespace gmac::examples::report

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "train/settings.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -43,7 +45,8 @@ private:
     std::unique_ptr<server> server_;
 };
 
-/// Serves the report of the run in a folder. Throws gmac::error as above.
-[[nodiscard]] std::unique_ptr<report_server> serve_report(std::filesystem::path const& run, std::uint16_t port);
+/// Serves the report of the run in a folder, of a program that must outlive it. Throws gmac::error as above.
+[[nodiscard]] std::unique_ptr<report_server> serve_report(train::registry const& known,
+                                                          std::filesystem::path const& run, std::uint16_t port);
 
 } // namespace gmac::examples::report

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "image_experiment.hpp"
+#include "settings.hpp"
 
 #include "ale/atari.hpp"
 
@@ -18,6 +18,14 @@
 
 namespace gmac::examples::train {
 
+/// Environments of the Atari game that the settings name, on the real emulator. Throws gmac::error if the ROM cannot be played,
+/// and if the emulator was left out of this program.
+[[nodiscard]] image_games atari_games(settings const& settings, executor& tasks);
+/// Makes settings.rom the absolute path of the game's ROM: of the file that it names, or else of the one in `folder`. Throws
+/// gmac::error that says what would work if there is none, or if this program was built without the Arcade Learning
+/// Environment.
+void find_game_rom(settings& settings, std::string const& folder);
+
 /// What the settings say of an Atari game: the preprocessing of their name, and what they want otherwise.
 [[nodiscard]] inline ale::preprocessing preprocessing_of(settings const& settings) {
     ale::preprocessing rules = ale::preprocessing_named(settings.preprocessing);
@@ -31,8 +39,9 @@ namespace gmac::examples::train {
 template <std::invocable<ale::preprocessing const&> Make>
     requires ale::emulator<std::invoke_result_t<Make&, ale::preprocessing const&>>
 [[nodiscard]] image_games games_of(Make make, ale::preprocessing const& all_rules, executor& tasks) {
-    return [make = std::move(make), all_rules, &tasks](image_games_for use, std::size_t count,
-                                                       std::uint64_t seed) -> std::unique_ptr<image_trainer::batch> {
+    return [make = std::move(make), all_rules,
+            &tasks](image_games_for use, std::size_t count,
+                    std::uint64_t seed) -> std::unique_ptr<basic_environment_batch<std::uint8_t>> {
         using emulator = std::invoke_result_t<Make const&, ale::preprocessing const&>;
         ale::preprocessing rules = all_rules;
         rules.episodic_life = rules.episodic_life && use == image_games_for::learning;

@@ -45,8 +45,9 @@ checkpoint_metadata checkpoint_notes::metadata() const {
             {"evaluations", evaluations}};
 }
 
-checkpoint_notes checkpoint_notes::of(checkpoint const& stored, std::filesystem::path const& file) {
-    checkpoint_notes notes{.settings = settings_of(stored, file),
+checkpoint_notes checkpoint_notes::of(registry const& known, checkpoint const& stored,
+                                      std::filesystem::path const& file) {
+    checkpoint_notes notes{.settings = settings_of(known, stored, file),
                            .metrics = text_of(stored, "metrics"),
                            .episodes = text_of(stored, "episodes"),
                            .evaluations = text_of(stored, "evaluations")};

@@ -11,7 +11,7 @@
 
 namespace gmac::examples::train {
 
-/// What gmac-train writes into a checkpoint besides the state.
+/// What a program writes into a checkpoint besides the state.
 struct checkpoint_notes {
     train::settings settings;
     double seconds = 0.0;               ///< of training so far
@@ -20,8 +20,9 @@ struct checkpoint_notes {
     std::string metrics{}, episodes{}, evaluations{};
 
     [[nodiscard]] checkpoint_metadata metadata() const;
-    /// `file` is the checkpoint's name in messages. Throws gmac::error for what gmac-train cannot have written.
-    [[nodiscard]] static checkpoint_notes of(checkpoint const& stored, std::filesystem::path const& file);
+    /// `file` is the checkpoint's name in messages. Throws gmac::error for what no such program can have written.
+    [[nodiscard]] static checkpoint_notes of(registry const& known, checkpoint const& stored,
+                                             std::filesystem::path const& file);
 };
 
 } // namespace gmac::examples::train

@@ -35,9 +35,10 @@ struct request {
 
 /// Reads the command line inside of run_main, which ends the program after --help. Throws gmac::error that says what is
 /// wrong and what would be right.
-[[nodiscard]] request parse(int argc, char const* const* argv);
+[[nodiscard]] request parse(registry const& known, int argc, char const* const* argv);
 
 /// The command that goes on with the run in a folder, with what was asked for this time and is no setting of the run.
-[[nodiscard]] std::string resume_command(request const& asked, std::filesystem::path const& folder);
+[[nodiscard]] std::string resume_command(registry const& known, request const& asked,
+                                         std::filesystem::path const& folder);
 
 } // namespace gmac::examples::train

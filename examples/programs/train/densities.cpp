@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gmac-densities: a state of a game beside what several runs made of its value as they were trained.
 #include "evaluate/statistics.hpp"
+#include "our_environments.hpp"
 #include "state_densities.hpp"
 #include "support/parse_options.hpp"
 
@@ -45,9 +46,9 @@ void run(int argc, char** argv) {
     gmac::examples::add_option(app, "--out", out, "picture without its ending: .png and .svg are written");
     gmac::examples::parse_options(app, argc, argv);
     gmac::tbb_executor tasks(1);
-    auto const picture = train::state_densities(folders, choice, [&](train::settings const& settings) {
-        return train::is_minatar(settings.environment) ? train::make_minatar_experiment(settings, tasks)
-                                                       : train::make_atari_experiment(settings, tasks);
+    auto const known = train::our_registry();
+    auto const picture = train::state_densities(known, folders, choice, [&](train::settings const& settings) {
+        return train::make_image_experiment(known, settings, tasks);
     });
     if (choice.plays > 0)
         print_distances(picture);

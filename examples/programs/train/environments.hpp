@@ -20,8 +20,9 @@ namespace gmac::examples::train {
 
 /// `count` environments as the settings have them, unnormalised. Throws gmac::error if the name is not known, or if this
 /// program was built without the library that the environment needs.
-[[nodiscard]] std::unique_ptr<environment_batch> make_environments(settings const& settings, std::size_t count,
-                                                                   std::uint64_t seed, executor& tasks);
+[[nodiscard]] std::unique_ptr<environment_batch> make_environments(registry const& known, settings const& settings,
+                                                                   std::size_t count, std::uint64_t seed,
+                                                                   executor& tasks);
 
 /// The settings for episodes that are not learned from: all begin as the environment's do.
 [[nodiscard]] inline settings as_evaluated(settings all) {
@@ -83,10 +84,5 @@ private:
     std::unique_ptr<normalized_environments> normalized_;
     std::unique_ptr<conditioned_environments> told_;
 };
-
-/// The ROM of ale/GAME as an absolute path: `file`, or else the one in `folder`. Throws gmac::error that says what would
-/// work if there is none, or if this program was built without the Arcade Learning Environment.
-[[nodiscard]] std::string find_game_rom(std::string const& environment, std::string const& file,
-                                        std::string const& folder);
 
 } // namespace gmac::examples::train

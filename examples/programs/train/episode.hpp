@@ -2,9 +2,9 @@
 #pragma once
 
 #include "output/value_panel.hpp"
-#include "trainer.hpp"
 
 #include <gmac/environment/environment.hpp>
+#include <gmac/train/trainer.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include "environments.hpp"
 #include "episode.hpp"
 #include "image_experiment.hpp"
+#include "make_trainer.hpp"
 #include "observe/observed.hpp"
 #include "observe/real_pictures.hpp"
 #include "run_memory.hpp"
@@ -24,11 +25,13 @@ namespace {
 /// Real observations, normalised as the settings ask.
 class real_experiment final : public experiment {
 public:
-    real_experiment(settings const& settings, executor& tasks)
-        : settings_(settings),
+    real_experiment(registry const& known, settings const& settings, executor& tasks)
+        : known_(known),
+          settings_(settings),
           tasks_(tasks),
-          worlds_(settings, make_environments(settings, settings.environments, settings.seed, tasks), settings.seed),
-          agent_(make_trainer(settings, worlds_.batch(), tasks)) {}
+          worlds_(settings, make_environments(known, settings, settings.environments, settings.seed, tasks),
+                  settings.seed),
+          agent_(make_trainer(known, settings, worlds_.batch(), tasks)) {}
 
     void train(train_options const& options) override { agent_->train(options); }
     void persist(archive& state) override { agent_->persist(state); }
@@ -47,14 +50,14 @@ public:
     [[nodiscard]] std::vector<finished_episode> evaluate(evaluation which, std::size_t episodes,
                                                          std::function<bool()> stop) override {
         std::uint64_t const seed = evaluation_seed(settings_, which);
-        auto worlds = make_environments(as_evaluated(settings_), episodes, seed, tasks_);
+        auto worlds = make_environments(known_, as_evaluated(settings_), episodes, seed, tasks_);
         auto played = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(worlds), std::move(stop)), seed);
         return agent_->evaluate(played.batch());
     }
 
     [[nodiscard]] std::vector<value_panel> value_panels() override {
         std::uint64_t const seed = settings_.seed + 2'000'000;
-        auto world = worlds_.evaluation(make_environments(as_evaluated(settings_), 1, seed, tasks_), seed);
+        auto world = worlds_.evaluation(make_environments(known_, as_evaluated(settings_), 1, seed, tasks_), seed);
         episode const played = play_episode(*agent_, world.batch());
         std::vector<double> const returns = returns_of(*agent_, played, settings_.agent.discount);
         std::vector<value_panel> panels;
@@ -69,26 +72,26 @@ public:
     [[nodiscard]] nlohmann::ordered_json observed(std::function<bool()> stop) override {
         observation_seeds const seeds(settings_);
         double const discount = settings_.agent.discount, scale = reward_scale(worlds_.normalized());
-        auto many = make_environments(settings_, 16, seeds.calibration, tasks_);
+        auto many = make_environments(known_, settings_, 16, seeds.calibration, tasks_);
         auto worlds = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(many), stop), seeds.calibration);
         auto calibration = calibrate(*agent_, worlds.batch(),
                                      {.discount = discount,
                                       .scale = scale,
                                       .seed = seeds.calibration,
                                       .steps = calibration_steps(discount)});
-        return observed_json(settings_, frames(), scale, std::move(calibration), watch(stop, scale));
+        return observed_json(settings_, frames(), scale, std::move(calibration),
+                             watched({.seed = seeds.episode}, std::move(stop)));
     }
 
-private:
-    /// The first steps of an episode with the most likely actions.
-    [[nodiscard]] report::watched_episode watch(std::function<bool()> stop, double scale) {
-        std::uint64_t const seed = observation_seeds(settings_).episode;
-        double const discount = settings_.agent.discount;
-        auto one = make_environments(as_evaluated(settings_), 1, seed, tasks_);
-        real_pictures const pictures(*one);
-        auto world = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(one), std::move(stop)), seed);
+    [[nodiscard]] report::watched_episode watched(episode_choice const& choice, std::function<bool()> stop) override {
+        double const discount = settings_.agent.discount, scale = reward_scale(worlds_.normalized());
+        auto one = make_environments(known_, as_evaluated(settings_), 1, choice.seed, tasks_);
+        auto const& entry = find_environment(known_, settings_.environment);
+        real_pictures const pictures(*one, entry.pictures ? entry.pictures(*one) : nullptr);
+        auto world = worlds_.evaluation(std::make_unique<stoppable<float>>(std::move(one), std::move(stop)),
+                                        choice.seed, choice.risk);
         report::watched_episode watched;
-        episode const played = play_episode(*agent_, world.batch(), observed_steps, [&] {
+        episode const played = play_episode(*agent_, world.batch(), choice.steps, [&] {
             if (watched.steps.empty()) // nothing can be drawn before the reset
                 watched = pictures.empty_episode();
             watched.steps.push_back({.picture = pictures.now(), .value = {}});
@@ -99,28 +102,29 @@ private:
             watched.steps[t].reward = scale * played.rewards[t];
             watched.steps[t].value = value_at(*agent_, played, t, returns, scale);
         }
-        watched.ended = played.terminated ? "terminated" : count < observed_steps ? "cut" : "stopped";
+        watched.ended = played.terminated ? "terminated" : count < choice.steps ? "cut" : "stopped";
         watched.known = known_steps(count, played.terminated, discount);
         return watched;
     }
 
+private:
+    registry const& known_;
     settings settings_;
     executor& tasks_;
     observed_environments worlds_;
     std::unique_ptr<trainer> agent_;
 };
 
-[[nodiscard]] step_size step_of(settings const& settings) {
-    if (sees_images(settings.environment)) {
+[[nodiscard]] step_size step_of(registry const& known, settings const& settings) {
+    if (sees_images(settings)) {
         nn::image_trunk_options const trunk = trunk_of(settings);
         // A stack's frames that a state has in common with the one before are stored once.
-        std::size_t const frames = is_atari(settings.environment) ? trunk.input.channels : 1;
-        return {.observation_bytes = static_cast<double>(trunk.input.size() / frames),
+        return {.observation_bytes = static_cast<double>(trunk.input.size() / settings.images->frames),
                 .inputs = static_cast<double>(features_of_convolutions(trunk)),
                 .actions = 1.0};
     }
     serial_executor tasks;
-    auto const one = make_environments(settings, 1, settings.seed, tasks);
+    auto const one = make_environments(known, settings, 1, settings.seed, tasks);
     auto const observation = static_cast<double>(one->observation_size() + (learns_a_range(settings) ? 1 : 0));
     return {.observation_bytes = observation * sizeof(float),
             .inputs = observation,
@@ -129,18 +133,16 @@ private:
 
 } // namespace
 
-std::unique_ptr<experiment> make_experiment(settings const& settings, executor& tasks) {
+std::unique_ptr<experiment> make_experiment(registry const& known, settings const& settings, executor& tasks) {
     auto sized = settings;
-    if (sees_images(settings.environment))
+    if (sees_images(settings))
         sized.agent.hidden = trunk_of(settings).hidden;
-    auto const uses = memory_of(sized, step_of(settings));
+    auto const uses = memory_of(sized, step_of(known, settings));
     require_memory(uses);
     try {
-        if (is_atari(settings.environment))
-            return make_atari_experiment(settings, tasks);
-        if (is_minatar(settings.environment))
-            return make_minatar_experiment(settings, tasks);
-        return std::make_unique<real_experiment>(settings, tasks);
+        if (sees_images(settings))
+            return make_image_experiment(known, settings, tasks);
+        return std::make_unique<real_experiment>(known, settings, tasks);
     } catch (std::bad_alloc const&) {
     } catch (std::length_error const&) { // of a container
     }

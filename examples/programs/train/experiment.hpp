@@ -2,12 +2,13 @@
 #pragma once
 
 #include "output/value_panel.hpp"
+#include "report/watched_episode.hpp"
 #include "settings.hpp"
 #include "stoppable.hpp"
-#include "trainer.hpp"
 
 #include <gmac/core/executor.hpp>
 #include <gmac/storage/checkpoint.hpp>
+#include <gmac/train/trainer.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +31,16 @@ enum class evaluation { final, interim };
 [[nodiscard]] constexpr std::uint64_t evaluation_seed(settings const& settings, evaluation which) noexcept {
     return settings.seed + (which == evaluation::final ? 1'000'000 : 3'000'000);
 }
+
+/// Most steps of an episode that is shown.
+inline constexpr std::size_t observed_steps = 1'200;
+
+/// Which episode is shown.
+struct episode_choice {
+    std::uint64_t seed = 1;
+    std::optional<double> risk{}; ///< parameter of the statistic, of a run that has learned a range; or else drawn
+    std::size_t steps = observed_steps;
+};
 
 /// The environments of a run and the agent that fits them.
 class experiment {
@@ -53,6 +65,9 @@ public:
     /// What observed.json holds, the same each time: how far the value distributions are right about what came with actions as
     /// in training, and an episode with the most likely ones; see observe/. `stop` is as in `evaluate`.
     [[nodiscard]] virtual nlohmann::ordered_json observed(std::function<bool()> stop) = 0;
+    /// An episode with the most likely actions, or its first steps, with what the agent expects at each of them; `stop` is as in
+    /// `evaluate`. Throws gmac::error for a parameter that was not learned.
+    [[nodiscard]] virtual report::watched_episode watched(episode_choice const& choice, std::function<bool()> stop) = 0;
     /// What the agent expects now of a few states, evenly over its latest rollout, of which there must have been one; what
     /// they will bring is not known: NaN. Quick: no step is played. The training does not notice.
     [[nodiscard]] virtual std::vector<value_panel> latest_values() = 0;
@@ -62,8 +77,9 @@ public:
 inline constexpr std::size_t latest_count = 16;
 
 /// Throws gmac::error for an environment or an algorithm that is not known or was left out of this program, and if the
-/// run takes more memory than there is.
-[[nodiscard]] std::unique_ptr<experiment> make_experiment(settings const& settings, executor& tasks);
+/// run takes more memory than there is. `known` must outlive it.
+[[nodiscard]] std::unique_ptr<experiment> make_experiment(registry const& known, settings const& settings,
+                                                          executor& tasks);
 
 /// Six steps, evenly over an episode; fewer if it is shorter.
 [[nodiscard]] inline std::vector<std::size_t> panel_steps(std::size_t length) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fitting_actor.hpp"
+#include <gmac/train/fitting_actor.hpp>
 
-namespace gmac::examples::train {
+namespace gmac::inline GMAC_ABI::train {
 
 fitting_actor::fitting_actor(settings const& settings, action_space const& space) {
     if (std::holds_alternative<box>(space))
@@ -50,4 +50,4 @@ void fitting_actor::gradient(matrix_view<float const> outputs, std::span<float c
         inner_);
 }
 
-} // namespace gmac::examples::train
+} // namespace gmac::inline GMAC_ABI::train

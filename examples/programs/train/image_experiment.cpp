@@ -2,6 +2,7 @@
 #include "image_experiment.hpp"
 
 #include "episode.hpp"
+#include "make_trainer.hpp"
 #include "observe/observed.hpp"
 #include "trunk_text.hpp"
 
@@ -111,11 +112,11 @@ private:
 
 } // namespace
 
-image_experiment::image_experiment(settings const& settings, executor& tasks, image_games games)
+image_experiment::image_experiment(registry const& known, settings const& settings, executor& tasks, image_games games)
     : settings_(settings),
       games_(std::move(games)),
       worlds_(games_(image_games_for::learning, settings.environments, settings.seed)),
-      agent_(make_image_trainer(settings, *worlds_, tasks)) {}
+      agent_(make_image_trainer(known, settings, *worlds_, tasks)) {}
 
 void image_experiment::save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const {
     gmac::save_policy(file, agent_->policy(nullptr), notes);
@@ -167,7 +168,7 @@ namespace {
 nlohmann::ordered_json image_experiment::observed(std::function<bool()> stop) {
     observation_seeds const seeds(settings_);
     double const discount = settings_.agent.discount;
-    bool const small = is_minatar(settings_.environment);
+    bool const small = settings_.images->cells;
     // A network for screens takes a hundred times as long.
     auto games = games_(image_games_for::learning, small ? 16 : 4, seeds.calibration);
     stoppable<std::uint8_t> worlds(std::move(games), stop);
@@ -176,9 +177,17 @@ nlohmann::ordered_json image_experiment::observed(std::function<bool()> stop) {
                                   .seed = seeds.calibration,
                                   .steps = calibration_steps(discount) / (small ? 1 : 2),
                                   .states = small ? std::size_t{3'000} : std::size_t{600}});
+    return observed_json(settings_, frames(), 1.0, std::move(calibration),
+                         watched({.seed = seeds.episode}, std::move(stop)));
+}
 
-    auto one = std::make_unique<stoppable<std::uint8_t>>(games_(image_games_for::learning, 1, seeds.episode), stop);
-    image_episode const played = play(*agent_, image_game(std::move(one)), observed_steps);
+report::watched_episode image_experiment::watched(episode_choice const& choice, std::function<bool()> stop) {
+    require(!choice.risk, "--risk is {}, but the run has learned to act by one statistic only, {}",
+            choice.risk.value_or(0.0), settings_.statistic);
+    double const discount = settings_.agent.discount;
+    bool const small = settings_.images->cells;
+    auto one = std::make_unique<stoppable<std::uint8_t>>(games_(image_games_for::learning, 1, choice.seed), stop);
+    image_episode const played = play(*agent_, image_game(std::move(one)), choice.steps);
     nn::image_shape const shape = trunk_of(settings_).input;
     report::watched_episode watched{.kind = small ? "cells" : "grey",
                                     .header = {{"wide", shape.width}, {"high", shape.height}},
@@ -197,7 +206,7 @@ nlohmann::ordered_json image_experiment::observed(std::function<bool()> stop) {
              .reward = played.rewards[t],
              .value = panel_of(t, returns[t], agent_->value_distribution(played.states[t]), 1.0)});
     }
-    return observed_json(settings_, frames(), 1.0, std::move(calibration), watched);
+    return watched;
 }
 
 namespace {
@@ -296,6 +305,13 @@ std::vector<double> image_experiment::returns_from(image_moment const& moment, s
         going = std::move(still);
     }
     return returns;
+}
+
+std::unique_ptr<image_experiment> make_image_experiment(registry const& known, settings const& settings,
+                                                        executor& tasks) {
+    auto const& entry = find_environment(known, settings.environment);
+    require(entry.make_images != nullptr, "{} has real observations and shows no images", settings.environment);
+    return std::make_unique<image_experiment>(known, settings, tasks, entry.make_images(settings, tasks));
 }
 
 } // namespace gmac::examples::train

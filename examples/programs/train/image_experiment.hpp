@@ -3,10 +3,10 @@
 
 #include "experiment.hpp"
 #include "settings.hpp"
-#include "trainer.hpp"
 
 #include <gmac/core/executor.hpp>
 #include <gmac/storage/snapshot.hpp>
+#include <gmac/train/trainer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,11 +15,6 @@
 #include <vector>
 
 namespace gmac::examples::train {
-
-enum class image_games_for { learning, scores };
-/// Makes `count` environments of one game, as it is learned from or as it is scored.
-using image_games =
-    std::function<std::unique_ptr<image_trainer::batch>(image_games_for use, std::size_t count, std::uint64_t seed)>;
 
 /// A moment of a game: the state that the network sees, and what it takes to play on from it.
 struct image_moment {
@@ -31,7 +26,7 @@ struct image_moment {
 /// Games as bytes, and the agent that plays them.
 class image_experiment final : public experiment {
 public:
-    image_experiment(settings const& settings, executor& tasks, image_games games);
+    image_experiment(registry const& known, settings const& settings, executor& tasks, image_games games);
 
     void train(train_options const& options) override { agent_->train(options); }
     void persist(archive& state) override { agent_->persist(state); }
@@ -51,6 +46,8 @@ public:
 
     /// In the same rewards. A long game is not played to its end.
     [[nodiscard]] nlohmann::ordered_json observed(std::function<bool()> stop) override;
+    /// The same. There is no range of statistics for images.
+    [[nodiscard]] report::watched_episode watched(episode_choice const& choice, std::function<bool()> stop) override;
 
     [[nodiscard]] image_trainer& agent() noexcept { return *agent_; }
     /// The state after so many steps of a game with actions as in training, or the one from which so many
@@ -71,13 +68,8 @@ private:
     std::unique_ptr<image_trainer> agent_;
 };
 
-/// An Atari game, on the real emulator. Throws gmac::error if the ROM cannot be played, and if the emulator was left out of
-/// this program.
-[[nodiscard]] std::unique_ptr<image_experiment> make_atari_experiment(settings const& settings, executor& tasks);
-/// A game that is scored is cut after so many steps: some are played without end by a policy that never does another thing.
-inline constexpr std::size_t minatar_score_steps = 10'000;
-/// A game of MinAtar, and the environments of it.
-[[nodiscard]] image_games minatar_games(settings const& settings, executor& tasks);
-[[nodiscard]] std::unique_ptr<image_experiment> make_minatar_experiment(settings const& settings, executor& tasks);
+/// Of the games that the registry has for these settings. Throws gmac::error if they cannot be made.
+[[nodiscard]] std::unique_ptr<image_experiment> make_image_experiment(registry const& known, settings const& settings,
+                                                                      executor& tasks);
 
 } // namespace gmac::examples::train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer.hpp"
+#include <gmac/train/trainer.hpp>
 
 namespace gmac {
 template struct backends::maps<float>;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What gmac-train says of Atari games when it was built without the Arcade Learning Environment.
-#include "environments.hpp"
-#include "image_experiment.hpp"
+#include "atari_games.hpp"
 
 #include <gmac/core/error.hpp>
 
@@ -18,11 +17,11 @@ namespace {
 
 } // namespace
 
-std::unique_ptr<image_experiment> make_atari_experiment(settings const& settings, executor&) {
+image_games atari_games(settings const& settings, executor&) {
     refuse(settings.environment);
 }
-std::string find_game_rom(std::string const& environment, std::string const&, std::string const&) {
-    refuse(environment);
+void find_game_rom(settings& settings, std::string const&) {
+    refuse(settings.environment);
 }
 
 } // namespace gmac::examples::train

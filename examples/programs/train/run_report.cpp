@@ -45,9 +45,9 @@ std::optional<std::string> observe_run(std::filesystem::path const& run, experim
     });
 }
 
-std::optional<std::string> write_report(std::filesystem::path const& run) {
+std::optional<std::string> write_report(registry const& known, std::filesystem::path const& run) {
     return attempt("no report",
-                   [&] { replace_file(run / "report.html", report::report_page(report::report_data(run))); });
+                   [&] { replace_file(run / "report.html", report::report_page(report::report_data(known, run))); });
 }
 
 } // namespace gmac::examples::train

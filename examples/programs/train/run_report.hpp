@@ -22,6 +22,6 @@ namespace gmac::examples::train {
                                                      std::function<bool()> stop);
 
 /// Writes report.html from the files of the run.
-[[nodiscard]] std::optional<std::string> write_report(std::filesystem::path const& run);
+[[nodiscard]] std::optional<std::string> write_report(registry const& known, std::filesystem::path const& run);
 
 } // namespace gmac::examples::train

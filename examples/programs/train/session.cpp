@@ -79,19 +79,20 @@ namespace {
 
 } // namespace
 
-session::session(request asked)
-    : asked_(std::move(asked)),
+session::session(registry const& known, request asked)
+    : known_(known),
+      asked_(std::move(asked)),
       folder_(folder_of(asked_)),
       tasks_(asked_.threads),
       evaluations_(asked_.settings, folder_) {
     if (asked_.serve) // before anything is written
-        server_ = report::serve_report(folder_.path(), *asked_.serve);
+        server_ = report::serve_report(known, folder_.path(), *asked_.serve);
     std::optional<checkpoint> stored;
     if (resumed()) {
         stored = read_checkpoint(folder_.checkpoint());
         take_settings(*stored);
     }
-    experiment_ = make_experiment(asked_.settings, tasks_);
+    experiment_ = make_experiment(known_, asked_.settings, tasks_);
     if (resumed())
         load(*stored);
     finite_parameters finite(resumed() ? folder_.checkpoint().string() : "the new network");
@@ -108,7 +109,7 @@ session::session(request asked)
 /// A resumed run has the settings that its checkpoint holds, with more frames if they were asked for.
 void session::take_settings(checkpoint const& stored) {
     auto const config = folder_.read_config();
-    auto const notes = checkpoint_notes::of(stored, folder_.checkpoint());
+    auto const notes = checkpoint_notes::of(known_, stored, folder_.checkpoint());
     auto& settings = asked_.settings = notes.settings;
     if (auto const names = edits(asked_, nlohmann::json::parse(stored.metadata.at("settings")), config); !names.empty())
         notes_.push_back(
@@ -129,7 +130,7 @@ void session::load(checkpoint const& stored) {
     std::filesystem::path const file = folder_.checkpoint();
     load_checkpoint(stored, "checkpoint " + file.string(), [this](archive& state) { experiment_->persist(state); });
     frames_before_ = experiment_->frames();
-    auto const notes = checkpoint_notes::of(stored, file);
+    auto const notes = checkpoint_notes::of(known_, stored, file);
     auto& settings = asked_.settings;
     survey_tables(notes);
     target_reached_ = reached_before(settings.target_return);
@@ -204,7 +205,7 @@ double session::seconds() const {
 
 std::size_t session::evaluation_episodes() const {
     // A game may take half an hour of play, and the paper counts the last games of the training.
-    return asked_.evaluation_episodes.value_or(sees_images(asked_.settings.environment) ? 0 : 20);
+    return asked_.evaluation_episodes.value_or(sees_images(asked_.settings) ? 0 : 20);
 }
 
 int session::run() {
@@ -448,14 +449,14 @@ void session::report(stop_signal const* stop) {
     if (stop != nullptr)
         if (auto const problem = observe_run(folder_.path(), *experiment_, [&] { return stop->requested(); }))
             progress_.note(*problem);
-    if (auto const problem = write_report(folder_.path()))
+    if (auto const problem = write_report(known_, folder_.path()))
         progress_.note(*problem);
 }
 
 int session::stopped(stop_signal const& stop, std::string_view when) {
     report(nullptr);
     progress_.note(
-        fmt::format("stopped by {} {} with:  {}", stop.name(), when, resume_command(asked_, folder_.path())));
+        fmt::format("stopped by {} {} with:  {}", stop.name(), when, resume_command(known_, asked_, folder_.path())));
     return 128 + stop.number();
 }
 

@@ -24,12 +24,12 @@
 
 namespace gmac::examples::train {
 
-/// One run of gmac-train: environments, agent and the folder that it writes. The folder is as it was until the first
+/// One run of a program: environments, agent and the folder that it writes. The folder is as it was until the first
 /// update is done, with which everything has been tried that may fail.
 class session {
 public:
-    /// A new run, or the one in asked.resume. Throws gmac::error.
-    explicit session(request asked);
+    /// A new run, or the one in asked.resume; `known` must outlive it. Throws gmac::error.
+    session(registry const& known, request asked);
 
     /// Trains to the end or to a signal; then evaluates, draws and says what was written. Does what is missing of a run
     /// that is trained. Returns the exit code: 0, or 128 and the signal's number after SIGINT, SIGTERM or SIGHUP.
@@ -70,6 +70,7 @@ private:
 
     static constexpr std::size_t value_histograms = 100; // of a run, evenly, for TensorBoard
 
+    registry const& known_;
     request asked_;
     run_folder folder_;
     tbb_executor tasks_;

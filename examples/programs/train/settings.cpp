@@ -3,9 +3,8 @@
 
 #include "trunk_text.hpp"
 
-#include "ale/preprocessing.hpp"
-
 #include <gmac/core/error.hpp>
+#include <gmac/environment/plugin/environments.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,105 +17,14 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-namespace gmac::examples::train {
+namespace gmac::inline GMAC_ABI::train {
 
-namespace {
+using examples::read_value;
 
-constexpr std::array<std::string_view, 15> environments{"classic/cart_pole",
-                                                        "classic/pendulum",
-                                                        "classic/windy_cliff",
-                                                        "classic/deep_sea:N",
-                                                        "classic/deep_sea_stochastic:N",
-                                                        "bullet/hopper",
-                                                        "bullet/walker2d",
-                                                        "bullet/half_cheetah",
-                                                        "bullet/ant",
-                                                        "bullet/humanoid",
-                                                        "minatar/asterix",
-                                                        "minatar/breakout",
-                                                        "minatar/freeway",
-                                                        "minatar/seaquest",
-                                                        "minatar/space_invaders"};
-constexpr std::array<std::string_view, 3> presets{"hopper-fast", "half_cheetah-fast", "walker2d-fast"};
-
-settings cart_pole(std::string const& algorithm) {
-    settings s;
-    s.frames = 100'000;
-    s.environments = 8;
-    s.agent.steps = 32;
-    s.agent.minibatch = 256;
-    s.agent.epochs = 20;
-    s.agent.learning_rate = 1e-3;
-    s.agent.schedule = rate_schedule::linear;
-    s.agent.discount = 0.98;
-    s.agent.lambda = 0.8;
-    s.agent.entropy_coefficient = 0.0;
-    s.agent.max_gradient_norm = 0.5;
-    s.agent.hidden = {64, 64};
-    s.agent.shared_trunk = false;
-    // A distribution's width is in units of the return, so its head wants returns of order one.
-    s.normalize_rewards = algorithm != "ppo";
-    return s;
-}
-
-settings pendulum() {
-    settings s;
-    s.frames = 300'000;
-    s.environments = 4;
-    s.agent.steps = 1024;
-    s.agent.minibatch = 256;
-    s.agent.epochs = 10;
-    s.agent.learning_rate = 1e-3;
-    s.agent.discount = 0.9;
-    s.agent.entropy_coefficient = 0.0;
-    s.agent.hidden = {64, 64};
-    s.agent.shared_trunk = false;
-    s.normalize_rewards = true;
-    s.state_dependent_deviation = false;
-    return s;
-}
-
-/// With a lambda so small that a statistic of the value counts (at lambda = 1 the advantage is that of the mean return), and
-/// an entropy bonus that keeps all heights tried until the distributions there are learned.
-settings windy_cliff() {
-    settings s;
-    s.frames = 1'000'000;
-    s.environments = 64;
-    s.agent.steps = 32;
-    s.agent.minibatch = 256;
-    s.agent.epochs = 4;
-    s.agent.learning_rate = 1e-3;
-    s.agent.schedule = rate_schedule::linear;
-    s.agent.lambda = 0.2;
-    s.agent.replacement = targets::resampling::stratified;
-    s.agent.entropy_coefficient = 0.4;
-    s.agent.max_gradient_norm = 0.5;
-    s.agent.hidden = {64, 64};
-    s.agent.shared_trunk = false;
-    s.exploring_starts = 0.5;
-    return s;
-}
-
-/// As many episodes as the behaviour suite gives its agents.
-settings deep_sea(std::size_t size) {
-    settings s;
-    s.frames = 10'000 * size;
-    s.environments = 16;
-    s.agent.steps = 32;
-    s.agent.minibatch = 128;
-    s.agent.epochs = 4;
-    s.agent.learning_rate = 1e-3;
-    s.agent.entropy_coefficient = 0.01;
-    s.agent.max_gradient_norm = 0.5;
-    s.agent.hidden = {64, 64};
-    s.agent.shared_trunk = false;
-    return s;
-}
-
-/// Of which nothing is known.
-settings own() {
+settings own_defaults() {
     settings s;
     s.frames = 1'000'000;
     s.environments = 16;
@@ -133,54 +41,55 @@ settings own() {
     return s;
 }
 
-/// The paper's, which are the defaults of agent_options too.
-settings bullet() {
-    settings s;
-    s.frames = 50'000'000;
-    s.environments = 64;
-    s.normalize_observations = true;
-    s.normalize_rewards = true;
-    s.deviation_floor = 0.05;
-    return s;
+statistic_range statistic_of(settings const& settings) {
+    std::string const& text = settings.statistic;
+    std::size_t const colon = text.find(':');
+    std::string const name = text.substr(0, colon);
+    auto const kind = statistic_kind_of(name);
+    require(kind.has_value(),
+            "--statistic is \"{}\", but must be mean, cvar:ALPHA, upper_cvar:ALPHA, wang:ETA, power:ETA, "
+            "mean_minus_deviations:K or quantile:P, or a range of parameters as cvar:LOW..HIGH",
+            text);
+    bool const takes_none = kind == statistic_kind::mean;
+    require((colon == std::string::npos) == takes_none, "--statistic is \"{}\", but {} is given {}", text, name,
+            takes_none ? "without a parameter" : "as NAME:PARAMETER");
+    statistic_range found{.kind = *kind};
+    if (takes_none)
+        return found;
+    require(settings.algorithm != "ppo", "--statistic is {}, but must be mean with ppo, which learns no distribution",
+            text);
+    std::string const parameters = text.substr(colon + 1);
+    std::size_t const dots = parameters.find("..");
+    read_value("the parameter of --statistic", parameters.substr(0, dots), found.low);
+    if (dots == std::string::npos) {
+        found.high = found.low;
+        gmac::validate(statistic{*kind, found.low});
+        return found;
+    }
+    std::string const second = parameters.substr(dots + 2);
+    require(!second.starts_with('.'), "--statistic is \"{}\", whose three dots can be read in two ways", text);
+    read_value("the second parameter of --statistic", second, found.high);
+    gmac::validate(found);
+    require(!sees_images(settings),
+            "--statistic is {}, but must have one parameter with {}, whose observations are images", text,
+            settings.environment);
+    return found;
 }
 
-/// Settings with which Hopper hops within two million frames, and the other planar robots walk.
-settings fast(std::string_view robot) {
-    settings s = bullet();
-    s.environment = fmt::format("bullet/{}", robot);
-    s.frames = 2'000'000;
-    s.environments = 16;
-    s.agent.minibatch = 64;
-    s.agent.learning_rate = 3e-4;
-    s.agent.schedule = rate_schedule::linear;
-    s.agent.discount = 0.985;
-    // Standing pays, and without a bonus a robot that has learnt it early may go on standing. HalfCheetah cannot fall.
-    s.agent.entropy_coefficient = robot == "half_cheetah" ? 0.0 : 0.005;
-    s.agent.max_gradient_norm = 0.5;
-    s.agent.hidden = {64, 64};
-    s.agent.shared_trunk = false;
-    s.deviation_floor = 0.25;
-    return s;
-}
+} // namespace gmac::inline GMAC_ABI::train
 
-/// The paper's for the Arcade Learning Environment, with the 200 million frames of its authors' code: four a step.
-settings atari() {
-    settings s;
-    s.agent = atari_options();
-    s.agent.hidden = {512};
-    s.frames = 50'000'000;
-    s.environments = 64;
-    return s;
-}
+namespace gmac::examples::train {
 
-/// The paper's for Atari games, with the network of MinAtar's authors, which is smaller and learns faster.
-settings minatar() {
-    settings s = atari();
-    s.agent.learning_rate = 1e-3;
-    s.agent.hidden = {128};
-    s.frames = 5'000'000;
-    return s;
-}
+namespace {
+
+/// Headings in --help of options that are of a few environments, which name them in their entries.
+constexpr std::array<std::string_view, 6> special_groups{"Robots",
+                                                         "Windy cliff",
+                                                         "Environments of your own",
+                                                         "Atari and MinAtar games",
+                                                         "MinAtar games",
+                                                         "Atari games"};
+constexpr std::string_view values_name = "env-option"; // of settings.environment_values, in JSON
 
 /// JSON has no infinity: a string stands for it.
 constexpr std::string_view infinity = "infinity";
@@ -228,67 +137,80 @@ void from_json_value(std::string_view name, nlohmann::ordered_json const& json, 
     }
 }
 
+/// A shared library or a program, which any of our programs takes.
+[[nodiscard]] environment_entry const& file_entry() {
+    static environment_entry const entry{.name = "./",
+                                         .rest = "FILE",
+                                         .groups = {"Environments of your own"},
+                                         .defaults = {},
+                                         .make = [](settings const& settings, std::size_t count, std::uint64_t seed,
+                                                    executor&) {
+                                             return std::make_unique<plugin_environments>(settings.environment, count,
+                                                                                          seed,
+                                                                                          settings.environment_options);
+                                         }};
+    return entry;
+}
+
+/// Nothing if there is none of this name.
+[[nodiscard]] environment_entry const* entry_of(registry const& known, std::string const& name) {
+    if (is_file(name))
+        return &file_entry();
+    auto const found = std::ranges::find_if(known.environments, [&](auto const& one) { return one.takes(name); });
+    return found == known.environments.end() ? nullptr : &*found;
+}
+
+[[nodiscard]] bool has_group(environment_entry const& entry, std::string_view group) {
+    return std::ranges::find(entry.groups, group) != entry.groups.end();
+}
+
+template <class T>
+[[nodiscard]] std::vector<std::string> names_in(std::vector<T> const& list) {
+    std::vector<std::string> names;
+    for (auto const& one : list)
+        names.push_back(one.name);
+    return names;
+}
+
 } // namespace
 
 bool is_file(std::string_view environment) {
     return environment.starts_with('.') || environment.starts_with('/') || environment.ends_with(".so") ||
            environment.ends_with(".py");
 }
-bool is_atari(std::string_view environment) {
-    return environment.starts_with("ale/") && environment.size() > 4;
-}
-std::string atari_game(std::string_view environment) {
-    return std::string(environment.substr(4));
+
+environment_entry const& find_environment(registry const& known, std::string const& name) {
+    auto const* const found = entry_of(known, name);
+    if (found == nullptr)
+        require_known("environment", name, environment_names(known));
+    return *found;
 }
 
-bool is_minatar(std::string_view environment) {
-    return environment.starts_with("minatar/");
+std::vector<std::string> environment_names(registry const& known) {
+    std::vector<std::string> names;
+    for (auto const& one : known.environments)
+        names.push_back(one.name + one.rest);
+    return names;
 }
-std::string minatar_game(std::string_view environment) {
-    return std::string(environment.substr(8));
+std::vector<std::string> preset_names(registry const& known) {
+    return names_in(known.presets);
 }
-bool sees_images(std::string_view environment) {
-    return is_atari(environment) || is_minatar(environment);
-}
-bool group_fits(std::string_view group, std::string_view environment) {
-    if (group == "Atari and MinAtar games")
-        return sees_images(environment);
-    if (group == "Atari games")
-        return is_atari(environment);
-    if (group == "Robots")
-        return environment.starts_with("bullet/");
-    if (group == "Environments of your own")
-        return is_file(environment);
-    if (group == "Windy cliff")
-        return environment == "classic/windy_cliff";
-    return group != "MinAtar games" || is_minatar(environment);
+std::vector<std::string> algorithm_names(registry const& known) {
+    return names_in(known.methods);
 }
 
-std::span<std::string_view const> environment_names() {
-    return environments;
+bool group_fits(registry const& known, std::string_view group, std::string const& environment) {
+    if (std::ranges::find(special_groups, group) == special_groups.end())
+        return true;
+    auto const* const entry = entry_of(known, environment);
+    return entry != nullptr && has_group(*entry, group);
+}
+bool group_fits_one(registry const& known, std::string_view group) {
+    return std::ranges::find(special_groups, group) == special_groups.end() || has_group(file_entry(), group) ||
+           std::ranges::any_of(known.environments, [&](auto const& one) { return has_group(one, group); });
 }
 
-std::optional<std::size_t> deep_sea_size(std::string const& environment) {
-    for (std::string const prefix : {"classic/deep_sea:", "classic/deep_sea_stochastic:"})
-        if (environment.starts_with(prefix)) {
-            std::size_t size = 0;
-            read_value("the size of " + environment, environment.substr(prefix.size()), size);
-            return size;
-        }
-    return std::nullopt;
-}
-
-void require_environment(std::string const& name) {
-    std::string const listed = deep_sea_size(name) ? name.substr(0, name.find(':')) + ":N" : name;
-    require(is_file(name) || std::ranges::find(environments, listed) != environments.end(),
-            "unknown environment \"{}\"; known are {}, and your own: a shared library, FILE.so, or a program, ./FILE",
-            name, fmt::join(environments, ", "));
-}
-std::span<std::string_view const> preset_names() {
-    return presets;
-}
-
-void require_known(std::string_view what, std::string_view name, std::span<std::string_view const> known) {
+void require_known(std::string_view what, std::string_view name, std::span<std::string const> known) {
     require(std::ranges::find(known, name) != known.end(), "unknown {} \"{}\"; known are {}", what, name,
             fmt::join(known, ", "));
 }
@@ -310,64 +232,32 @@ std::vector<std::string> critics_of(settings const& settings) {
     return names;
 }
 
-statistic_range statistic_of(settings const& settings) {
-    std::string const& text = settings.statistic;
-    std::size_t const colon = text.find(':');
-    std::string const name = text.substr(0, colon);
-    auto const kind = statistic_kind_of(name);
-    require(kind.has_value(),
-            "--statistic is \"{}\", but must be mean, cvar:ALPHA, upper_cvar:ALPHA, wang:ETA, power:ETA, "
-            "mean_minus_deviations:K or quantile:P, or a range of parameters as cvar:LOW..HIGH",
-            text);
-    bool const takes_none = kind == statistic_kind::mean;
-    require((colon == std::string::npos) == takes_none, "--statistic is \"{}\", but {} is given {}", text, name,
-            takes_none ? "without a parameter" : "as NAME:PARAMETER");
-    statistic_range found{.kind = *kind};
-    if (takes_none)
-        return found;
-    require(settings.algorithm != "ppo", "--statistic is {}, but must be mean with ppo, which learns no distribution",
-            text);
-    std::string const parameters = text.substr(colon + 1);
-    std::size_t const dots = parameters.find("..");
-    read_value("the parameter of --statistic", parameters.substr(0, dots), found.low);
-    if (dots == std::string::npos) {
-        found.high = found.low;
-        gmac::validate(statistic{*kind, found.low});
-        return found;
-    }
-    std::string const second = parameters.substr(dots + 2);
-    require(!second.starts_with('.'), "--statistic is \"{}\", whose three dots can be read in two ways", text);
-    read_value("the second parameter of --statistic", second, found.high);
-    gmac::validate(found);
-    require(!sees_images(settings.environment),
-            "--statistic is {}, but must have one parameter with {}, whose observations are images", text,
-            settings.environment);
-    return found;
+settings default_settings(registry const& known, std::string const& environment, std::string const& algorithm) {
+    auto const& entry = find_environment(known, environment);
+    settings all = entry.defaults ? entry.defaults(environment, algorithm) : own_defaults();
+    all.environment = environment;
+    all.algorithm = algorithm;
+    complete(known, all);
+    return all;
 }
 
-settings default_settings(std::string const& environment, std::string const& algorithm) {
-    if (!is_atari(environment))
-        require_environment(environment);
-    auto const sea = deep_sea_size(environment);
-    settings s = is_atari(environment)                  ? atari()
-                 : sea                                  ? deep_sea(*sea)
-                 : is_minatar(environment)              ? minatar()
-                 : environment == "classic/cart_pole"   ? cart_pole(algorithm)
-                 : environment == "classic/pendulum"    ? pendulum()
-                 : environment == "classic/windy_cliff" ? windy_cliff()
-                 : is_file(environment)                 ? own()
-                                                        : bullet();
-    s.environment = environment;
-    s.algorithm = algorithm;
-    return s;
+settings preset_settings(registry const& known, std::string const& preset) {
+    require_known("preset", preset, preset_names(known));
+    settings all = std::ranges::find(known.presets, preset, &gmac::train::preset::name)->settings;
+    complete(known, all);
+    return all;
 }
 
-settings preset_settings(std::string const& preset) {
-    require_known("preset", preset, presets);
-    return fast(preset.substr(0, preset.rfind('-')));
+void complete(registry const& known, settings& all) {
+    auto const& entry = find_environment(known, all.environment);
+    all.environment_values = environment_values(entry.options, all.environment_values).texts();
+    all.images.reset();
+    if (entry.images)
+        all.images = entry.images(all);
 }
 
-void validate(settings const& all) {
+void validate(registry const& known, settings const& all) {
+    auto const& entry = find_environment(known, all.environment);
     auto const at_least_one = [](std::string_view name, std::uint64_t value) {
         require(value > 0, "--{} is 0, but must be at least 1", name);
     };
@@ -398,15 +288,15 @@ void validate(settings const& all) {
     validate(all.distillation);
     static_cast<void>(critics_of(all));
     static_cast<void>(statistic_of(all));
-    if (is_atari(all.environment))
-        static_cast<void>(ale::preprocessing_named(all.preprocessing));
-    if (sees_images(all.environment) && !all.trunk.empty())
+    static_cast<void>(environment_values(entry.options, all.environment_values));
+    if (sees_images(all) && !all.trunk.empty())
         static_cast<void>(read_trunk(all.trunk));
     require(!all.sticky || (*all.sticky >= 0.0 && *all.sticky <= 1.0), "--sticky is {}, but must be in [0, 1]",
             all.sticky.value_or(0.0));
     auto const given = to_json(all), unset = to_json({});
-    settings{}.describe([&](std::string_view group, std::string const& name, auto const&, auto const&) {
-        require(group_fits(group, all.environment) || given[name] == unset[name],
+    settings every;
+    describe(every, [&](std::string_view group, std::string const& name, auto const&, auto const&) {
+        require(group_fits(known, group, all.environment) || given[name] == unset[name],
                 "--{} is an option of {} and does not go with {}", name, group, all.environment);
     });
 }
@@ -415,28 +305,38 @@ nlohmann::ordered_json to_json(settings all) {
     nlohmann::ordered_json json;
     json["env"] = all.environment;
     json["algorithm"] = all.algorithm;
-    all.describe(
-        [&](auto const&, std::string const& name, auto const& field, auto const&) { json[name] = json_of(field); });
+    describe(all, [&](auto const&, std::string const& name, auto const& field, auto const&) {
+        json[name] = json_of(field);
+    });
+    if (!all.environment_values.empty())
+        json[values_name] = all.environment_values;
     return json;
 }
 
-settings from_json(nlohmann::ordered_json const& json) {
+settings from_json(registry const& known, nlohmann::ordered_json const& json) {
     require(json.is_object(), "the settings must be a JSON object");
     settings all;
-    std::vector<std::string> known{"env", "algorithm"};
+    std::vector<std::string> names{"env", "algorithm", std::string(values_name)};
     for (auto const& [name, field] : {std::pair("env", &all.environment), std::pair("algorithm", &all.algorithm)}) {
         require(json.contains(name), "the settings lack {}", name);
         from_json_value(name, json.at(name), *field);
     }
-    all.describe([&](auto const&, std::string const& name, auto& field, auto const&) {
-        known.push_back(name);
+    describe(all, [&](auto const&, std::string const& name, auto& field, auto const&) {
+        names.push_back(name);
         if (json.contains(name))
             from_json_value(name, json.at(name), field);
     });
+    if (json.contains(values_name)) {
+        auto const& values = json.at(values_name);
+        require(values.is_object(), "{} is {}, but must be an object of texts", values_name, values.dump());
+        for (auto const& [name, value] : values.items())
+            from_json_value(name, value, all.environment_values[name]);
+    }
     for (auto const& item : json.items())
-        require(std::ranges::find(known, item.key()) != known.end(), "the settings have an unknown field \"{}\"",
+        require(std::ranges::find(names, item.key()) != names.end(), "the settings have an unknown field \"{}\"",
                 item.key());
-    validate(all);
+    complete(known, all);
+    validate(known, all);
     return all;
 }
 

@@ -27,12 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[nodiscard]] settings settings_in(fs::path const& run) {
+[[nodiscard]] settings settings_in(registry const& known, fs::path const& run) {
     fs::path const latest = run / "checkpoint.safetensors";
     require(fs::exists(latest), "{} has no checkpoint", run.string());
-    settings found = settings_of(read_checkpoint(latest), latest);
-    require(sees_images(found.environment), "{} is a run on {}, which is no Atari game and no game of MinAtar",
-            run.string(), found.environment);
+    settings found = settings_of(known, read_checkpoint(latest), latest);
+    require(sees_images(found), "{} is a run on {}, which is no Atari game and no game of MinAtar", run.string(),
+            found.environment);
     return found;
 }
 
@@ -73,14 +73,14 @@ namespace fs = std::filesystem;
 
 } // namespace
 
-density_picture state_densities(std::span<fs::path const> runs, state_choice const& choice,
+density_picture state_densities(registry const& known, std::span<fs::path const> runs, state_choice const& choice,
                                 std::function<std::unique_ptr<image_experiment>(settings const&)> const& make) {
     density_picture picture;
     std::optional<image_moment> moment;
     std::string environment;
     for (std::size_t left = runs.size(); left-- > 0;) {
         fs::path const& run = runs[left];
-        settings const of_run = settings_in(run);
+        settings const of_run = settings_in(known, run);
         if (environment.empty())
             environment = of_run.environment;
         require(of_run.environment == environment,
@@ -96,7 +96,7 @@ density_picture state_densities(std::span<fs::path const> runs, state_choice con
             moment = choice.before_end ? experiment->moment_before_end(choice.step, choice.seed)
                                        : experiment->moment_after(choice.step, choice.seed);
             picture.title = fmt::format("{}, step {}", of_run.environment, moment->step);
-            if (is_minatar(of_run.environment)) {
+            if (of_run.images->cells) {
                 picture.side = minatar::side;
                 picture.screen = minatar::picture(moment->state);
             } else {

@@ -26,7 +26,7 @@ struct state_choice {
 /// policy of the run and moment, with actions as in training. Throws gmac::error for a folder that is no such run, and for a
 /// state that the game has not.
 [[nodiscard]] density_picture state_densities(
-    std::span<std::filesystem::path const> runs, state_choice const& choice,
+    registry const& known, std::span<std::filesystem::path const> runs, state_choice const& choice,
     std::function<std::unique_ptr<image_experiment>(settings const&)> const& make);
 
 } // namespace gmac::examples::train

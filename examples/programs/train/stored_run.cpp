@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stored_run.hpp"
 
+#include "make_trainer.hpp"
+
 #include <gmac/core/error.hpp>
 #include <gmac/storage/json.hpp>
 
@@ -17,16 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[nodiscard]] fs::path checkpoint_of(fs::path const& path) {
-    require(fs::exists(path), "there is no file or folder {}", path.string());
-    if (!fs::is_directory(path))
-        return path;
-    fs::path const file = path / "checkpoint.safetensors";
-    require(fs::exists(file), "the folder {} has no checkpoint.safetensors, so it is not one of gmac-train",
-            path.string());
-    return file;
-}
-
 /// Refuses layers with more numbers than the file, before memory is taken for them.
 void require_stored(std::vector<std::size_t> const& hidden, std::size_t bytes) {
     double inputs = 1.0;
@@ -39,13 +31,23 @@ void require_stored(std::vector<std::size_t> const& hidden, std::size_t bytes) {
 
 } // namespace
 
-settings settings_of(checkpoint const& stored, fs::path const& file) {
+fs::path checkpoint_of(registry const& known, fs::path const& path) {
+    require(fs::exists(path), "there is no file or folder {}", path.string());
+    if (!fs::is_directory(path))
+        return path;
+    fs::path const file = path / "checkpoint.safetensors";
+    require(fs::exists(file), "the folder {} has no checkpoint.safetensors, so it is not one of {}", path.string(),
+            known.program);
+    return file;
+}
+
+settings settings_of(registry const& known, checkpoint const& stored, fs::path const& file) {
     auto const found = stored.metadata.find("settings");
-    require(found != stored.metadata.end(), "{} has no settings, so gmac-train did not write it", file.string());
+    require(found != stored.metadata.end(), "{} has no settings, so {} did not write it", file.string(), known.program);
     auto const json =
         parse_json<nlohmann::ordered_json>(found->second, fmt::format("\"settings\" in {}", file.string()));
     try {
-        settings all = from_json(json);
+        settings all = from_json(known, json);
         require_stored(all.agent.hidden, stored.state.bytes());
         return all;
     } catch (error const& problem) {
@@ -53,17 +55,18 @@ settings settings_of(checkpoint const& stored, fs::path const& file) {
     }
 }
 
-stored_run::stored_run(fs::path const& path, executor& tasks) {
-    fs::path const file = checkpoint_of(path);
+stored_run::stored_run(registry const& known, fs::path const& path, executor& tasks) {
+    fs::path const file = checkpoint_of(known, path);
     checkpoint const stored = read_checkpoint(file);
-    settings_ = settings_of(stored, file);
-    worlds_ = std::make_unique<observed_environments>(settings_, make_environments(settings_, 1, settings_.seed, tasks),
+    settings_ = settings_of(known, stored, file);
+    worlds_ = std::make_unique<observed_environments>(settings_,
+                                                      make_environments(known, settings_, 1, settings_.seed, tasks),
                                                       settings_.seed);
     auto small = settings_; // no rollout will be made
     small.environments = small.agent.steps = small.agent.minibatch = 1;
     small.critics.clear();
     small.intrinsic = curiosity::none;
-    trainer_ = make_trainer(small, worlds_->batch(), tasks);
+    trainer_ = make_trainer(known, small, worlds_->batch(), tasks);
     load_checkpoint(
         stored, "checkpoint " + file.string(),
         [this](archive& state) {

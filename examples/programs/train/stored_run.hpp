@@ -2,9 +2,9 @@
 #pragma once
 
 #include "environments.hpp"
-#include "trainer.hpp"
 
 #include <gmac/storage/checkpoint.hpp>
+#include <gmac/train/trainer.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -12,17 +12,19 @@
 
 namespace gmac::examples::train {
 
-/// The settings that gmac-train has put into a checkpoint; `file` is its name in messages. Throws gmac::error if there
-/// are none.
-[[nodiscard]] settings settings_of(checkpoint const& stored, std::filesystem::path const& file);
+/// The checkpoint that a path is, or that of the folder of a run. Throws gmac::error if there is none.
+[[nodiscard]] std::filesystem::path checkpoint_of(registry const& known, std::filesystem::path const& path);
+/// The settings that the program of a registry has put into a checkpoint; `file` is its name in messages. Throws gmac::error if
+/// there are none.
+[[nodiscard]] settings settings_of(registry const& known, checkpoint const& stored, std::filesystem::path const& file);
 
 /// What a run has learned, to look at: the agent's parameters and the statistics that normalise observations and
 /// rewards. The environments of the training and the optimiser's state are left where they are.
 class stored_run {
 public:
-    /// `path` is a checkpoint of gmac-train or the folder of a run. Throws gmac::error that names the file and says what
+    /// `path` is a checkpoint or the folder of a run. Throws gmac::error that names the file and says what
     /// is wrong with it; the file is not changed.
-    stored_run(std::filesystem::path const& path, executor& tasks);
+    stored_run(registry const& known, std::filesystem::path const& path, executor& tasks);
 
     [[nodiscard]] train::settings const& settings() const noexcept { return settings_; }
     [[nodiscard]] trainer& agent() noexcept { return *trainer_; }

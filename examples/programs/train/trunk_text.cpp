@@ -3,10 +3,8 @@
 
 #include "support/read_value.hpp"
 
-#include "ale/atari.hpp"
-#include "minatar/games.hpp"
-
 #include <gmac/core/error.hpp>
+#include <gmac/train/trainer.hpp>
 
 #include <fmt/format.h>
 
@@ -67,28 +65,28 @@ std::size_t features_of_convolutions(nn::image_trunk_options const& trunk) {
     return shape.size();
 }
 
-nn::image_trunk_options trunk_of(settings const& all) {
+} // namespace gmac::examples::train
+
+namespace gmac::inline GMAC_ABI::train {
+
+nn::image_trunk_options trunk_of(settings const& settings) {
+    require(settings.images.has_value(), "{} shows no images", settings.environment);
+    auto const& images = *settings.images;
     nn::image_trunk_options trunk;
-    if (is_minatar(all.environment)) {
-        constexpr auto side = static_cast<std::size_t>(minatar::side);
-        trunk.input = {side, side, minatar::visit_game(minatar_game(all.environment), []<class Rules>() {
-                           return Rules::channels;
-                       })};
+    trunk.input = {images.height, images.width, images.channels};
+    if (images.channels_last)
         trunk.layout = nn::image_layout::channels_last;
-        trunk.byte_scale = 1.0;
-        trunk.convolutions = {{16, 3, 1}};
-    } else {
-        trunk.input = {ale::atari_side, ale::atari_side, ale::preprocessing_named(all.preprocessing).stack};
-    }
-    trunk.hidden = all.agent.hidden;
-    trunk.gain = all.agent.trunk_gain;
-    if (!all.trunk.empty()) {
-        trunk_text const read = read_trunk(all.trunk);
-        trunk.convolutions = read.convolutions;
-        if (!read.hidden.empty())
-            trunk.hidden = read.hidden;
-    }
+    trunk.byte_scale = images.byte_scale;
+    trunk.hidden = settings.agent.hidden;
+    trunk.gain = settings.agent.trunk_gain;
+    for (std::string const& text : {images.trunk, settings.trunk})
+        if (!text.empty()) {
+            auto const read = examples::train::read_trunk(text);
+            trunk.convolutions = read.convolutions;
+            if (!read.hidden.empty())
+                trunk.hidden = read.hidden;
+        }
     return trunk;
 }
 
-} // namespace gmac::examples::train
+} // namespace gmac::inline GMAC_ABI::train

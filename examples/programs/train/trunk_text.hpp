@@ -23,7 +23,4 @@ struct trunk_text {
 /// How many numbers the convolutions give.
 [[nodiscard]] std::size_t features_of_convolutions(nn::image_trunk_options const& trunk);
 
-/// The trunk that the settings ask for, for the images of their environment.
-[[nodiscard]] nn::image_trunk_options trunk_of(settings const& all);
-
 } // namespace gmac::examples::train

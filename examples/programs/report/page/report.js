@@ -68,10 +68,11 @@ const show_returns = ({run, metrics, episodes, evaluations, summary}) => {
     by_id("returns-hint").replaceChildren(...legend, make("span", {className: "thinned"}, thinned));
 };
 
-const show_calibration = ({observed}) => {
+const not_played = (program) => new Missing(`The agent was not played: ${program} report RUN plays it, if the run has a checkpoint.`);
+const show_calibration = ({observed, program}) => {
     const found = observed?.calibration;
     if (!found)
-        throw new Missing("The agent was not played: gmac-report RUN plays it, if the run has a checkpoint.");
+        throw not_played(program);
     const {states, left_out, episodes, horizon, limit, spread} = found;
     by_id("calibration-lead").textContent =
         `Played again, with actions drawn as in training: at ${plural(states, "state")} of ${plural(episodes, "episode")} the return that came, `
@@ -234,7 +235,7 @@ const render = (data) => {
     attempt("returns", () => show_returns(data));
     attempt("player", () => {
         if (!data.observed?.episode)
-            throw new Missing("The agent was not played: gmac-report RUN plays it, if the run has a checkpoint.");
+            throw not_played(data.program);
         player.show({env: environment_of(data.run), ...data.observed});
     });
     attempt("calibration", () => show_calibration(data));

@@ -61,11 +61,11 @@ using json = nlohmann::ordered_json;
 
 } // namespace
 
-run_score score(std::string const& path, std::size_t episodes, std::uint64_t seed, std::optional<double> risk,
-                bootstrap const& options, executor& tasks) {
-    stored_run run(path, tasks);
+run_score score(registry const& known, std::string const& path, std::size_t episodes, std::uint64_t seed,
+                std::optional<double> risk, bootstrap const& options, executor& tasks) {
+    stored_run run(known, path, tasks);
     auto const& settings = run.settings();
-    auto worlds = run.evaluation(make_environments(as_evaluated(settings), episodes, seed, tasks), seed, risk);
+    auto worlds = run.evaluation(make_environments(known, as_evaluated(settings), episodes, seed, tasks), seed, risk);
     run_score result{path,
                      settings.environment,
                      settings.algorithm,

@@ -33,7 +33,7 @@ struct group_score {
 
 /// Plays `episodes` episodes, each in an environment of its own, of which the k-th is the same for every run with the
 /// environment and every number of threads; `risk` is of observed_environments. Throws gmac::error.
-[[nodiscard]] run_score score(std::string const& path, std::size_t episodes, std::uint64_t seed,
+[[nodiscard]] run_score score(registry const& known, std::string const& path, std::size_t episodes, std::uint64_t seed,
                               std::optional<double> risk, bootstrap const& options, executor& tasks);
 
 /// The groups of at least two runs, in the order of their first ones.

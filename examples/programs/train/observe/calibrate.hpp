@@ -2,11 +2,12 @@
 #pragma once
 
 #include "report/calibration.hpp"
-#include "train/trainer.hpp"
+#include "train/settings.hpp"
 
 #include <gmac/core/random.hpp>
 #include <gmac/distributions/gaussian_mixture.hpp>
 #include <gmac/environment/observation_stack.hpp>
+#include <gmac/train/trainer.hpp>
 
 #include <nlohmann/json.hpp>
 

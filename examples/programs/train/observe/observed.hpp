@@ -4,6 +4,7 @@
 #include "calibrate.hpp"
 #include "report/tables.hpp"
 #include "report/watched_episode.hpp"
+#include "train/experiment.hpp"
 #include "train/settings.hpp"
 
 #include <nlohmann/json.hpp>
@@ -27,9 +28,6 @@ struct observation_seeds {
     return std::clamp(2 * (std::min)(horizon_of(discount), std::size_t{1'000}) + 300, std::size_t{500},
                       std::size_t{2'000});
 }
-
-/// Most steps of the episode that is shown.
-inline constexpr std::size_t observed_steps = 1'200;
 
 /// The steps of an episode whose return is known, though it was cut.
 [[nodiscard]] inline std::size_t known_steps(std::size_t steps, bool terminated, double discount) {

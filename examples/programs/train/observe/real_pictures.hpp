@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "picture_source.hpp"
 #include "report/watched_episode.hpp"
+#include "train/settings.hpp"
 
 #include <gmac/environment/environment.hpp>
 
@@ -9,14 +11,12 @@
 
 namespace gmac::examples::train {
 
-/// What a page draws of an environment with real observations, step by step: a robot's shapes, the environment's own drawing,
-/// or the observation.
+/// What a page draws of an environment with real observations, step by step: what its source draws, the environment's own
+/// drawing, or the observation.
 class real_pictures {
 public:
-    /// Of a batch of one, as make_environments gives it, which must outlive this.
-    explicit real_pictures(environment_batch& world);
-    ~real_pictures();
-    real_pictures(real_pictures&&) noexcept;
+    /// Of a batch of one, as make_environments gives it, which must outlive this; `source` may be null.
+    real_pictures(environment_batch& world, std::unique_ptr<picture_source> source);
 
     /// An episode of these pictures, without a step; the environment has been reset.
     [[nodiscard]] report::watched_episode empty_episode() const;
@@ -24,9 +24,8 @@ public:
     [[nodiscard]] nlohmann::ordered_json now() const;
 
 private:
-    struct robot;
     environment_batch* world_;
-    std::unique_ptr<robot> robot_;
+    std::unique_ptr<picture_source> source_;
 };
 
 } // namespace gmac::examples::train

@@ -8,6 +8,7 @@
 #include "scene.hpp"
 #include "train/environments.hpp"
 #include "train/episode.hpp"
+#include "train/our_environments.hpp"
 #include "train/stored_run.hpp"
 
 #include <gmac/core/executor.hpp>
@@ -62,7 +63,8 @@ void check(show_options const& chosen) {
 void show(show_options chosen) {
     check(chosen);
     serial_executor tasks;
-    stored_run run(chosen.checkpoint, tasks);
+    auto const known = our_registry();
+    stored_run run(known, chosen.checkpoint, tasks);
     bullet::robot const& table = robot_of(run, chosen.checkpoint);
     bool const draws = chosen.json.empty() || !chosen.out.empty();
     if (chosen.out.empty()) {

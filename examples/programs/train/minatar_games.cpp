@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The games of MinAtar.
-#include "image_experiment.hpp"
+#include "minatar_games.hpp"
 
 #include "minatar/games.hpp"
 
@@ -16,9 +16,9 @@ image_games minatar_games(settings const& settings, executor& tasks) {
     how.sticky = settings.sticky.value_or(how.sticky);
     how.full_actions = settings.full_action_set.value_or(how.full_actions);
     how.ramping = settings.ramping;
-    return minatar::visit_game(minatar_game(settings.environment), [&]<class Rules>() {
+    return minatar::visit_game(settings.environment.substr(settings.environment.find('/') + 1), [&]<class Rules>() {
         return image_games([how, &tasks](image_games_for use, std::size_t count,
-                                         std::uint64_t seed) -> std::unique_ptr<image_trainer::batch> {
+                                         std::uint64_t seed) -> std::unique_ptr<basic_environment_batch<std::uint8_t>> {
             using game = minatar::game<Rules>;
             auto const make = [&how](std::size_t) { return game(how); };
             if (use == image_games_for::learning)
@@ -27,10 +27,6 @@ image_games minatar_games(settings const& settings, executor& tasks) {
             return std::make_unique<vector_environment<time_limit<game>>>(count, seed, cut, &tasks);
         });
     });
-}
-
-std::unique_ptr<image_experiment> make_minatar_experiment(settings const& settings, executor& tasks) {
-    return std::make_unique<image_experiment>(settings, tasks, minatar_games(settings, tasks));
 }
 
 } // namespace gmac::examples::train

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "settings.hpp"
-
 #include <gmac/actors/actor.hpp>
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
+#include <gmac/train/settings.hpp>
 
 #include <cstddef>
 #include <span>
 #include <variant>
 
-namespace gmac::examples::train {
+namespace gmac::inline GMAC_ABI::train {
 
 /// The actor that fits the actions of an environment, chosen at run time and compiled once: a method is compiled for this
 /// one, and not for each of them.
@@ -43,4 +42,4 @@ private:
 
 static_assert(actor<fitting_actor, float>);
 
-} // namespace gmac::examples::train
+} // namespace gmac::inline GMAC_ABI::train

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "fitting_actor.hpp"
-#include "method_parts.hpp"
-#include "trainer.hpp"
-
 #include <gmac/agent/exploration.hpp>
 #include <gmac/agents.hpp>
 #include <gmac/deploy/policy.hpp>
 #include <gmac/deploy/value.hpp>
 #include <gmac/heads/scalar.hpp>
+#include <gmac/nn/image_trunk.hpp>
 #include <gmac/statistics.hpp>
+#include <gmac/train/detail/network_parts.hpp>
+#include <gmac/train/fitting_actor.hpp>
+#include <gmac/train/registry.hpp>
+#include <gmac/train/settings.hpp>
+#include <gmac/train/trainer.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
-namespace gmac::examples::train {
+namespace gmac::inline GMAC_ABI::train {
 
 /// The head and the loss of one method as a critic that watches.
 template <class Agent>
@@ -34,7 +38,9 @@ public:
     critic_of(settings const& settings, rollout<float, O> const& like, trunk_for<O> const& trunk, std::uint64_t seed,
               std::size_t threads)
         : inner_(like, trunk, settings.agent,
-                 {.head = make_head<head_type>(settings), .loss = make_loss<loss_type>(settings), .seed = seed},
+                 {.head = detail::make_head<head_type>(settings),
+                  .loss = detail::make_loss<loss_type>(settings),
+                  .seed = seed},
                  threads),
           work_(inner_.make_workspace()) {}
 
@@ -45,7 +51,8 @@ public:
     [[nodiscard]] observer_report const& report() const override { return inner_.report(); }
     [[nodiscard]] std::vector<value_component> value_distribution(std::span<O const> state) override {
         random_stream random = stream_for(0, stream_purpose::evaluation);
-        return components_of(inner_.head(), inner_.value_outputs({state.data(), 1, state.size()}, random, work_));
+        return detail::components_of(inner_.head(),
+                                     inner_.value_outputs({state.data(), 1, state.size()}, random, work_));
     }
 
 private:
@@ -54,8 +61,7 @@ private:
     typename observer_type::workspace work_;
 };
 
-/// One method of the library as a trainer. Each method is compiled in a file of its own, which keeps files quick to
-/// compile and lets two cores work.
+/// One method as a trainer.
 template <class Agent>
 class trainer_of final : public basic_trainer<typename Agent::observation_type> {
     using O = typename Agent::observation_type;
@@ -71,9 +77,9 @@ public:
         : settings_(settings),
           threads_(tasks.concurrency()),
           agent_(worlds, std::move(trunk)..., options_of(settings),
-                 {.actor = fitting_actor(settings, worlds.action_space()),
-                  .head = make_head<typename Agent::head_type>(settings),
-                  .loss = make_loss<typename Agent::loss_type>(settings),
+                 {.actor = detail::make_actor<typename Agent::actor_type>(settings, worlds.action_space()),
+                  .head = detail::make_head<typename Agent::head_type>(settings),
+                  .loss = detail::make_loss<typename Agent::loss_type>(settings),
                   .seed = settings.seed,
                   .tasks = &tasks}),
           policy_(agent_.policy(1)) {
@@ -121,7 +127,7 @@ public:
     }
     [[nodiscard]] std::vector<value_component> value_distribution(std::span<O const> state) override {
         random_stream random = stream_for(0, stream_purpose::evaluation);
-        return components_of(agent_.head(), policy_.value_outputs({state.data(), 1, state.size()}, random));
+        return detail::components_of(agent_.head(), policy_.value_outputs({state.data(), 1, state.size()}, random));
     }
     [[nodiscard]] std::vector<std::vector<value_component>> latest_values(std::size_t count) override {
         auto const& seen = agent_.experience();
@@ -173,4 +179,47 @@ private:
     std::size_t sampled_ = 0;
 };
 
-} // namespace gmac::examples::train
+namespace detail {
+
+template <class Agent>
+struct method_maker {
+    using O = typename Agent::observation_type;
+
+    [[nodiscard]] static std::unique_ptr<basic_trainer<O>> make(settings const& settings,
+                                                                basic_environment_batch<O>& worlds, executor& tasks) {
+        if constexpr (std::same_as<O, float>)
+            return std::make_unique<trainer_of<Agent>>(settings, worlds, tasks);
+        else
+            return std::make_unique<trainer_of<Agent>>(settings, worlds, tasks, image_trunk(trunk_of(settings)));
+    }
+    [[nodiscard]] static std::unique_ptr<watching_critic<O>> watch(settings const& settings,
+                                                                   rollout<float, O> const& like,
+                                                                   trunk_for<O> const& trunk, std::uint64_t seed,
+                                                                   std::size_t threads) {
+        return std::make_unique<critic_of<Agent>>(settings, like, trunk, seed, threads);
+    }
+    static constexpr method_parts<O> parts{make, watch};
+
+    [[nodiscard]] static method named(std::string name) {
+        method made{.name = std::move(name)};
+        if constexpr (std::same_as<O, float>)
+            made.real = &parts;
+        else
+            made.images = &parts;
+        return made;
+    }
+};
+
+} // namespace detail
+
+/// A method of your own, for programs: an actor_critic whose actor is gmac::train::fitting_actor, on any head and loss. It is
+/// compiled where this is called, which takes about 20 s: in a file of its own if you like.
+///
+///     using agent = gmac::actor_critic<gmac::train::fitting_actor, my_head, my_loss>;
+///     gmac::train::method mine() { return gmac::train::method_of<agent>("mine"); }
+template <class Agent>
+[[nodiscard]] method method_of(std::string name) {
+    return detail::method_maker<Agent>::named(std::move(name));
+}
+
+} // namespace gmac::inline GMAC_ABI::train

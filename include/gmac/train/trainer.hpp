@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "settings.hpp"
-
 #include <gmac/agent/actor_critic.hpp>
 #include <gmac/agent/observer.hpp>
 #include <gmac/backends/simd.hpp>
@@ -14,6 +12,7 @@
 #include <gmac/nn/image_trunk.hpp>
 #include <gmac/nn/initialization.hpp>
 #include <gmac/nn/mlp.hpp>
+#include <gmac/train/settings.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -21,19 +20,18 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-// Compiled once, in kernels.cpp.
-namespace gmac {
+// Compiled once, in the library gmac::train.
+namespace gmac::inline GMAC_ABI {
 extern template struct backends::maps<float>;
 extern template struct backends::simd<float>;
 extern template void nn::initialize_orthogonal<float>(matrix_view<float>, float, random_stream&);
-} // namespace gmac
+} // namespace gmac::inline GMAC_ABI
 
-namespace gmac::examples::train {
+namespace gmac::inline GMAC_ABI::train {
 
 /// A part of a value distribution, in the units that the agent learns in. A deviation of zero is a point.
 struct value_component {
@@ -45,6 +43,9 @@ using image_trunk = nn::image_trunk<backends::simd<float>>;
 template <class O>
 using trunk_for = std::conditional_t<std::same_as<O, std::uint8_t>, image_trunk, nn::mlp<backends::simd<float>>>;
 
+/// The trunk that the settings ask for, for the images of their environment. Throws gmac::error if it shows none.
+[[nodiscard]] nn::image_trunk_options trunk_of(settings const& settings);
+
 /// A critic that watches an agent (--critics), whose method was chosen at run time.
 template <class O>
 class watching_critic : public rollout_observer<float, O> {
@@ -54,7 +55,7 @@ public:
     [[nodiscard]] virtual std::vector<value_component> value_distribution(std::span<O const> state) = 0;
 };
 
-/// An agent whose method was chosen at run time: what the program needs of any actor_critic with observations of `O`. A
+/// An agent whose method was chosen at run time: what a program needs of any actor_critic with observations of `O`. A
 /// state is what the network sees: all observations of the history, one after the other.
 template <class O>
 class basic_trainer {
@@ -111,16 +112,13 @@ public:
 using trainer = basic_trainer<float>;
 using image_trainer = basic_trainer<std::uint8_t>;
 
-/// The names that `--algorithm` takes.
-[[nodiscard]] std::span<std::string_view const> algorithm_names();
+/// What one method's file makes: an agent, and a critic that watches one.
+template <observation_element O>
+struct method_parts {
+    using trainer_factory = std::unique_ptr<basic_trainer<O>>(settings const&, basic_environment_batch<O>&, executor&);
 
-/// The agent of settings.algorithm for these environments, and the critics of settings.critics. Throws gmac::error if a
-/// name is not known.
-[[nodiscard]] std::unique_ptr<trainer> make_trainer(settings const& settings, environment_batch& worlds,
-                                                    executor& tasks);
-/// The same for environments of images, with one of the paper's four methods. Throws gmac::error for another one, and for a
-/// trunk that does not fit the images.
-[[nodiscard]] std::unique_ptr<image_trainer> make_image_trainer(settings const& settings, image_trainer::batch& worlds,
-                                                                executor& tasks);
+    trainer_factory* make;
+    typename basic_trainer<O>::critic_factory* watch;
+};
 
-} // namespace gmac::examples::train
+} // namespace gmac::inline GMAC_ABI::train

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "settings.hpp"
-#include "trainer.hpp"
-
 #include <gmac/core/view.hpp>
 #include <gmac/heads/implicit_quantile.hpp>
 #include <gmac/targets/particles.hpp>
+#include <gmac/train/settings.hpp>
+#include <gmac/train/trainer.hpp>
 
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <vector>
 
-namespace gmac::examples::train {
+namespace gmac::inline GMAC_ABI::train::detail {
+
+/// The actor as the settings want it; one of another type than those of the library as it is by default.
+template <class Actor>
+[[nodiscard]] Actor make_actor(settings const& settings, action_space const& space) {
+    if constexpr (std::constructible_from<Actor, train::settings const&, action_space const&>)
+        return Actor(settings, space);
+    else
+        return Actor();
+}
 
 /// The value head as the settings want it.
 template <class Head>
@@ -71,4 +79,4 @@ template <class Head>
     return components;
 }
 
-} // namespace gmac::examples::train
+} // namespace gmac::inline GMAC_ABI::train::detail
