@@ -53,8 +53,7 @@ std::optional<std::string> observe(registry const& known, fs::path const& run, f
         gmac::checkpoint const stored = read_checkpoint(checkpoint);
         tbb_executor tasks((std::max)(1u, std::thread::hardware_concurrency()));
         auto const experiment = make_experiment(known, settings_of(known, stored, checkpoint), tasks);
-        load_checkpoint(stored, "checkpoint " + checkpoint.string(),
-                        [&](archive& state) { experiment->persist(state); });
+        load_rank(stored, "checkpoint " + checkpoint.string(), nullptr, *experiment);
         return observe_run(run, *experiment, [] { return false; });
     } catch (std::exception const& problem) {
         return problem.what();

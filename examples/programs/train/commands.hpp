@@ -10,8 +10,10 @@
 namespace gmac::examples::train {
 
 using gmac::train::registry;
+class team;
 
-[[nodiscard]] int train_command(registry const& known, std::string const& name, int argc, char const* const* argv);
+[[nodiscard]] int train_command(registry const& known, std::string const& name, int argc, char const* const* argv,
+                                team& ranks);
 [[nodiscard]] int evaluate_command(registry const& known, std::string const& name, int argc, char const* const* argv);
 [[nodiscard]] int play_command(registry const& known, std::string const& name, int argc, char const* const* argv);
 [[nodiscard]] int report_command(registry const& known, std::string const& name, int argc, char const* const* argv);

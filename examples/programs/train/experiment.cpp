@@ -25,16 +25,18 @@ namespace {
 /// Real observations, normalised as the settings ask.
 class real_experiment final : public experiment {
 public:
-    real_experiment(registry const& known, settings const& settings, executor& tasks)
+    real_experiment(registry const& known, settings const& settings, executor& tasks, communicator* ranks)
         : known_(known),
           settings_(settings),
           tasks_(tasks),
-          worlds_(settings, make_environments(known, settings, settings.environments, settings.seed, tasks),
-                  settings.seed),
-          agent_(make_trainer(known, settings, worlds_.batch(), tasks)) {}
+          worlds_(settings,
+                  make_environments(known, settings, settings.environments, environment_seed(settings, ranks), tasks),
+                  environment_seed(settings, ranks)),
+          agent_(make_trainer(known, settings, worlds_.batch(), tasks, ranks)) {}
 
     void train(train_options const& options) override { agent_->train(options); }
     void persist(archive& state) override { agent_->persist(state); }
+    void persist_shared(archive& state) override { agent_->persist_shared(state); }
     [[nodiscard]] std::uint64_t frames() const override { return agent_->frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
     [[nodiscard]] std::vector<std::pair<std::string, observer_report>> critics() const override {
@@ -133,7 +135,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<experiment> make_experiment(registry const& known, settings const& settings, executor& tasks) {
+std::unique_ptr<experiment> make_experiment(registry const& known, settings const& settings, executor& tasks,
+                                            communicator* ranks) {
     auto sized = settings;
     if (sees_images(settings))
         sized.agent.hidden = trunk_of(settings).hidden;
@@ -141,8 +144,8 @@ std::unique_ptr<experiment> make_experiment(registry const& known, settings cons
     require_memory(uses);
     try {
         if (sees_images(settings))
-            return make_image_experiment(known, settings, tasks);
-        return std::make_unique<real_experiment>(known, settings, tasks);
+            return make_image_experiment(known, settings, tasks, ranks);
+        return std::make_unique<real_experiment>(known, settings, tasks, ranks);
     } catch (std::bad_alloc const&) {
     } catch (std::length_error const&) { // of a container
     }

@@ -6,7 +6,9 @@
 #include "settings.hpp"
 #include "stoppable.hpp"
 
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/executor.hpp>
+#include <gmac/core/random.hpp>
 #include <gmac/storage/checkpoint.hpp>
 #include <gmac/train/trainer.hpp>
 
@@ -48,6 +50,8 @@ public:
     virtual ~experiment() = default;
     virtual void train(train_options const& options) = 0;
     virtual void persist(archive& state) = 0;
+    /// The part of `persist` that is the same on all ranks.
+    virtual void persist_shared(archive& state) = 0;
     [[nodiscard]] virtual std::uint64_t frames() const = 0;
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
     /// What the critics that watch learned of the latest rollout, by the names of their methods.
@@ -77,9 +81,14 @@ public:
 inline constexpr std::size_t latest_count = 16;
 
 /// Throws gmac::error for an environment or an algorithm that is not known or was left out of this program, and if the
-/// run takes more memory than there is. `known` must outlive it.
+/// run takes more memory than there is. `known` must outlive it. With ranks they all make theirs at the same time, and train
+/// together, each with as many environments of its own.
 [[nodiscard]] std::unique_ptr<experiment> make_experiment(registry const& known, settings const& settings,
-                                                          executor& tasks);
+                                                          executor& tasks, communicator* ranks = nullptr);
+/// The random numbers of a rank's environments.
+[[nodiscard]] inline std::uint64_t environment_seed(settings const& settings, communicator const* ranks) {
+    return seed_of_rank(settings.seed, ranks ? ranks->rank() : 0);
+}
 
 /// Six steps, evenly over an episode; fewer if it is shorter.
 [[nodiscard]] inline std::vector<std::size_t> panel_steps(std::size_t length) {

@@ -112,11 +112,12 @@ private:
 
 } // namespace
 
-image_experiment::image_experiment(registry const& known, settings const& settings, executor& tasks, image_games games)
+image_experiment::image_experiment(registry const& known, settings const& settings, executor& tasks, image_games games,
+                                   communicator* ranks)
     : settings_(settings),
       games_(std::move(games)),
-      worlds_(games_(image_games_for::learning, settings.environments, settings.seed)),
-      agent_(make_image_trainer(known, settings, *worlds_, tasks)) {}
+      worlds_(games_(image_games_for::learning, settings.environments, environment_seed(settings, ranks))),
+      agent_(make_image_trainer(known, settings, *worlds_, tasks, ranks)) {}
 
 void image_experiment::save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const {
     gmac::save_policy(file, agent_->policy(nullptr), notes);
@@ -308,10 +309,10 @@ std::vector<double> image_experiment::returns_from(image_moment const& moment, s
 }
 
 std::unique_ptr<image_experiment> make_image_experiment(registry const& known, settings const& settings,
-                                                        executor& tasks) {
+                                                        executor& tasks, communicator* ranks) {
     auto const& entry = find_environment(known, settings.environment);
     require(entry.make_images != nullptr, "{} has real observations and shows no images", settings.environment);
-    return std::make_unique<image_experiment>(known, settings, tasks, entry.make_images(settings, tasks));
+    return std::make_unique<image_experiment>(known, settings, tasks, entry.make_images(settings, tasks), ranks);
 }
 
 } // namespace gmac::examples::train

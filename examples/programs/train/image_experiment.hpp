@@ -26,10 +26,12 @@ struct image_moment {
 /// Games as bytes, and the agent that plays them.
 class image_experiment final : public experiment {
 public:
-    image_experiment(registry const& known, settings const& settings, executor& tasks, image_games games);
+    image_experiment(registry const& known, settings const& settings, executor& tasks, image_games games,
+                     communicator* ranks = nullptr);
 
     void train(train_options const& options) override { agent_->train(options); }
     void persist(archive& state) override { agent_->persist(state); }
+    void persist_shared(archive& state) override { agent_->persist_shared(state); }
     [[nodiscard]] std::uint64_t frames() const override { return agent_->frames(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
     [[nodiscard]] std::vector<std::pair<std::string, observer_report>> critics() const override {
@@ -70,6 +72,6 @@ private:
 
 /// Of the games that the registry has for these settings. Throws gmac::error if they cannot be made.
 [[nodiscard]] std::unique_ptr<image_experiment> make_image_experiment(registry const& known, settings const& settings,
-                                                                      executor& tasks);
+                                                                      executor& tasks, communicator* ranks = nullptr);
 
 } // namespace gmac::examples::train

@@ -23,7 +23,7 @@ template <class O>
 template <class O>
 [[nodiscard]] std::unique_ptr<basic_trainer<O>> make_of(std::string_view what, registry const& known,
                                                         settings const& settings, basic_environment_batch<O>& worlds,
-                                                        executor& tasks) {
+                                                        executor& tasks, communicator* ranks) {
     std::vector<std::string> names;
     for (method const& one : known.methods)
         if (parts_of<O>(one) != nullptr)
@@ -39,7 +39,7 @@ template <class O>
     auto const critics = critics_of(settings);
     for (std::string const& name : critics)
         static_cast<void>(named("method in --critics", name));
-    auto made = agent.make(settings, worlds, tasks);
+    auto made = agent.make(settings, worlds, tasks, ranks);
     // Each has streams of its own; those of environments with these seeds are for another purpose (stream_purpose).
     std::uint64_t seed = settings.seed;
     for (std::string const& name : critics)
@@ -50,13 +50,13 @@ template <class O>
 } // namespace
 
 std::unique_ptr<trainer> make_trainer(registry const& known, settings const& settings, environment_batch& worlds,
-                                      executor& tasks) {
-    return make_of<float>("algorithm", known, settings, worlds, tasks);
+                                      executor& tasks, communicator* ranks) {
+    return make_of<float>("algorithm", known, settings, worlds, tasks, ranks);
 }
 
 std::unique_ptr<image_trainer> make_image_trainer(registry const& known, settings const& settings,
-                                                  image_trainer::batch& worlds, executor& tasks) {
-    return make_of<std::uint8_t>("algorithm for images", known, settings, worlds, tasks);
+                                                  image_trainer::batch& worlds, executor& tasks, communicator* ranks) {
+    return make_of<std::uint8_t>("algorithm for images", known, settings, worlds, tasks, ranks);
 }
 
 } // namespace gmac::examples::train

@@ -57,7 +57,7 @@ int play(registry const& known, play_options chosen) {
     settings const all = settings_of(known, stored, file);
     tbb_executor tasks(1);
     auto const agent = make_experiment(known, all, tasks);
-    load_checkpoint(stored, "checkpoint " + file.string(), [&](archive& state) { agent->persist(state); });
+    load_rank(stored, "checkpoint " + file.string(), nullptr, *agent);
     stop_signal const stop;
     try {
         auto const played = agent->watched(chosen.episode, [&] { return stop.requested(); });

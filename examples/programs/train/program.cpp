@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "settings.hpp"
 #include "support/parse_options.hpp"
+#include "team.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/train/program.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,11 +24,11 @@ namespace {
 
 struct sub_command {
     std::string_view name, help;
-    int (*run)(registry const& known, std::string const& name, int argc, char const* const* argv);
+    int (*run)(registry const& known, std::string const& name, int argc, char const* const* argv); // but for train
 };
 
 constexpr std::array<sub_command, 6> sub_commands{
-    {{"train", "what is done without a sub-command, too", train_command},
+    {{"train", "what is done without a sub-command, too", nullptr},
      {"evaluate", "how well trained agents do, as JSON or as a table", evaluate_command},
      {"play", "an episode of a trained agent as a page for browsers", play_command},
      {"report", "the page of a run, or of several beside each other", report_command},
@@ -61,6 +63,17 @@ constexpr std::array<sub_command, 6> sub_commands{
 [[nodiscard]] bool is_plain(std::string_view name) {
     return !name.empty() && name.front() != '-' &&
            std::ranges::none_of(name, [](char one) { return one == ' ' || one == '=' || one == ',' || one < ' '; });
+}
+
+/// Or each of several would write the same folder.
+void require_one_process() {
+    for (char const* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+        if (char const* const size = std::getenv(name))
+            require(
+                std::string_view(size) == "1",
+                "mpirun has started this program {} times, but it was built without MPI, and each would train the same "
+                "by itself: install libopenmpi-dev and configure again (docs/scale.md)",
+                size);
 }
 
 /// A program is made before its errors can be told: so they are told here.
@@ -113,11 +126,16 @@ std::string about_commands(std::string const& program) {
 
 } // namespace gmac::examples::train
 
-int gmac::train::program::run(int argc, char const* const* argv) const {
+int gmac::train::program::run(int argc, char const* const* argv, communicator* ranks) const {
     namespace train = examples::train;
+    if (ranks && ranks->rank() > 0)
+        return train::follow(known_, *ranks);
+    train::team team(ranks);
     train::sub_command const* command = nullptr;
     int const refused = examples::run_main(known_.program.c_str(), [&] {
         train::require_sound(known_);
+        if (!ranks)
+            train::require_one_process();
         command = &train::chosen(argc, argv);
     });
     if (command == nullptr)
@@ -126,5 +144,6 @@ int gmac::train::program::run(int argc, char const* const* argv) const {
     int const skipped = named ? 1 : 0;
     bool const trains = command == &train::sub_commands.front();
     std::string const name = trains ? known_.program : fmt::format("{} {}", known_.program, command->name);
-    return command->run(known_, name, argc - skipped, argv + skipped);
+    return trains ? train::train_command(known_, name, argc - skipped, argv + skipped, team)
+                  : command->run(known_, name, argc - skipped, argv + skipped);
 }

@@ -5,6 +5,9 @@
 #include "finite_parameters.hpp"
 #include "run_pictures.hpp"
 #include "run_report.hpp"
+#include "stored_run.hpp"
+
+#include <gmac/distributed/checkpoint.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -73,17 +76,22 @@ namespace {
     return settings.agent.learning_rate * (1.0 - progress);
 }
 
+[[nodiscard]] std::string ranks_text(std::size_t count) {
+    return count == 1 ? "one rank" : fmt::format("{} ranks", count);
+}
+
 [[nodiscard]] run_folder folder_of(request const& asked) {
     return asked.resume.empty() ? run_folder::create(asked.out, asked.overwrite) : run_folder::resume(asked.resume);
 }
 
 } // namespace
 
-session::session(registry const& known, request asked)
+session::session(registry const& known, request asked, team& ranks)
     : known_(known),
       asked_(std::move(asked)),
       folder_(folder_of(asked_)),
       tasks_(asked_.threads),
+      team_(ranks),
       evaluations_(asked_.settings, folder_) {
     if (asked_.serve) // before anything is written
         server_ = report::serve_report(known, folder_.path(), *asked_.serve);
@@ -92,7 +100,8 @@ session::session(registry const& known, request asked)
         stored = read_checkpoint(folder_.checkpoint());
         take_settings(*stored);
     }
-    experiment_ = make_experiment(known_, asked_.settings, tasks_);
+    team_.begin(asked_.settings, stored, asked_.threads);
+    experiment_ = make_experiment(known_, asked_.settings, tasks_, team_.ranks());
     if (resumed())
         load(*stored);
     finite_parameters finite(resumed() ? folder_.checkpoint().string() : "the new network");
@@ -128,7 +137,12 @@ void session::take_settings(checkpoint const& stored) {
 
 void session::load(checkpoint const& stored) {
     std::filesystem::path const file = folder_.checkpoint();
-    load_checkpoint(stored, "checkpoint " + file.string(), [this](archive& state) { experiment_->persist(state); });
+    std::string const where = "checkpoint " + file.string();
+    if (!load_rank(stored, where, team_.ranks(), *experiment_))
+        notes_.push_back(fmt::format(
+            "the checkpoint is of a run on {} and this is one on {}: all environments begin new episodes, in "
+            "which random numbers of the beginning come again; all that was learned goes on",
+            ranks_text(distributed::ranks_of(stored, where)), ranks_text(team_.size())));
     frames_before_ = experiment_->frames();
     auto const notes = checkpoint_notes::of(known_, stored, file);
     auto& settings = asked_.settings;
@@ -212,9 +226,10 @@ int session::run() {
     stop_signal const stop;
     auto const& settings = asked_.settings;
     progress_.note(
-        fmt::format("{} on {}, seed {}: {} parameters, {} environments x {} steps, {} threads\nwriting to {}",
+        fmt::format("{} on {}, seed {}: {} parameters, {}{} environments x {} steps, {} threads\nwriting to {}",
                     settings.algorithm, settings.environment, settings.seed, experiment_->parameter_count(),
-                    settings.environments, settings.agent.steps, asked_.threads, folder_.path().string()));
+                    team_.ranks() ? ranks_text(team_.size()) + " x " : "", settings.environments, settings.agent.steps,
+                    asked_.threads, folder_.path().string()));
     if (server_)
         progress_.note(fmt::format("the report is at {}", server_->address()));
     if (!settings.critics.empty())
@@ -226,16 +241,13 @@ int session::run() {
         begin_writing(); // which takes away what may have come after the checkpoint
     if (resumed() && is_kept(frames_before_) && !std::filesystem::exists(folder_.kept_checkpoint(frames_before_)))
         save_to(folder_.kept_checkpoint(frames_before_));
-    try {
-        if (resumed() && evaluations_.lacks(frames_before_) && !folder_.finished())
-            evaluate_again(stop);
-        if (!trained())
-            train(stop);
-    } catch (evaluation_stopped const&) {
-        progress_.finish();
-        save();
+    if (resumed() && evaluations_.lacks(frames_before_) && !folder_.finished())
+        evaluate_again(stop);
+    if (!trained() && !evaluation_stopped_)
+        train(stop);
+    team_.end();
+    if (evaluation_stopped_)
         return stopped(stop, fmt::format("during the evaluation after {} frames; go on", experiment_->frames()));
-    }
     return trained() ? finish(stop) : stopped(stop, fmt::format("after {} frames; go on", experiment_->frames()));
 }
 
@@ -243,12 +255,21 @@ void session::train(stop_signal const& stop) {
     if (asked_.watch)
         watch();
     progress_.start(frames_before_, seconds());
+    team_.go_on();
     experiment_->train({.frames = asked_.settings.frames,
                         .on_update = [this](update_report const& update) { record(update); },
                         .evaluate_every = asked_.settings.eval_every,
                         .evaluate = [this, &stop] { return play_interim(stop); },
-                        .on_evaluation = [this](evaluation_report const& evaluation) { record(evaluation); },
-                        .stop = [this, &stop] { return stop.requested() || target_reached_; }});
+                        .on_evaluation =
+                            [this](evaluation_report const& evaluation) {
+                                if (!evaluation_stopped_)
+                                    record(evaluation);
+                            },
+                        .stop =
+                            [this, &stop] {
+                                team_.go_on();
+                                return stop.requested() || target_reached_;
+                            }});
     progress_.finish();
     save();
     if (target_reached_)
@@ -269,9 +290,15 @@ void session::watch() {
                     history);
 }
 
-std::vector<finished_episode> session::play_interim(stop_signal const& stop) const {
-    return experiment_->evaluate(evaluation::interim, asked_.settings.eval_episodes,
-                                 [&stop] { return stop.requested(); });
+/// Of a run that is stopped meanwhile it gives nothing, and the evaluation comes when the run is resumed.
+std::vector<finished_episode> session::play_interim(stop_signal const& stop) {
+    try {
+        return experiment_->evaluate(evaluation::interim, asked_.settings.eval_episodes,
+                                     [&stop] { return stop.requested(); });
+    } catch (evaluation_stopped const&) {
+        evaluation_stopped_ = true;
+        return {};
+    }
 }
 
 /// Of a run that was stopped between an update, which its checkpoint has, and the evaluation of that update.
@@ -282,9 +309,10 @@ void session::evaluate_again(stop_signal const& stop) {
     auto const episodes = play_interim(stop);
     evaluation_report report = evaluation_report::of(episodes);
     report.frames = frames_before_;
-    report.update = frames_before_ / (asked_.settings.environments * asked_.settings.agent.steps);
+    report.update = frames_before_ / frames_of_update();
     report.seconds = seconds() - begin;
-    record(report);
+    if (!evaluation_stopped_)
+        record(report);
     save();
 }
 
@@ -359,6 +387,10 @@ void session::record(update_report const& update) {
         save();
 }
 
+std::uint64_t session::frames_of_update() const {
+    return team_.size() * asked_.settings.environments * asked_.settings.agent.steps;
+}
+
 /// Whether an update completed one of `count` equal parts of the run.
 bool session::completes_part(std::uint64_t frames, std::size_t count) const {
     __extension__ using wide = unsigned __int128; // or a product may be too large
@@ -366,7 +398,7 @@ bool session::completes_part(std::uint64_t frames, std::size_t count) const {
     auto const parts = [&](std::uint64_t done) {
         return wide(std::min(done, settings.frames)) * count / settings.frames;
     };
-    return parts(frames) > parts(frames - settings.environments * settings.agent.steps);
+    return parts(frames) > parts(frames - frames_of_update());
 }
 
 void session::save() {
@@ -394,7 +426,7 @@ void session::save_to(std::filesystem::path const& file) {
                                  .metrics = metrics_ ? metrics_->extent().fingerprint() : std::string(),
                                  .episodes = episodes_ ? episodes_->extent().fingerprint() : std::string(),
                                  .evaluations = evaluations_.fingerprint()};
-    save_checkpoint(file, notes.metadata(), [this](archive& state) { experiment_->persist(state); });
+    team_.save(file, notes.metadata(), *experiment_);
 }
 
 /// Hopper earns about 1,010 by standing still for a whole episode, so only more than 1,500 is hopping.

@@ -11,6 +11,7 @@
 #include "output/stop_signal.hpp"
 #include "output/tensorboard_writer.hpp"
 #include "report/report_server.hpp"
+#include "team.hpp"
 
 #include <gmac/core/tbb_executor.hpp>
 
@@ -28,8 +29,8 @@ namespace gmac::examples::train {
 /// update is done, with which everything has been tried that may fail.
 class session {
 public:
-    /// A new run, or the one in asked.resume; `known` must outlive it. Throws gmac::error.
-    session(registry const& known, request asked);
+    /// A new run, or the one in asked.resume; `known` and `ranks` must outlive it. Throws gmac::error.
+    session(registry const& known, request asked, team& ranks);
 
     /// Trains to the end or to a signal; then evaluates, draws and says what was written. Does what is missing of a run
     /// that is trained. Returns the exit code: 0, or 128 and the signal's number after SIGINT, SIGTERM or SIGHUP.
@@ -54,8 +55,9 @@ private:
     }
     void record(update_report const& update);
     void train(stop_signal const& stop);
+    [[nodiscard]] std::uint64_t frames_of_update() const;
     void watch();
-    [[nodiscard]] std::vector<finished_episode> play_interim(stop_signal const& stop) const;
+    [[nodiscard]] std::vector<finished_episode> play_interim(stop_signal const& stop);
     void evaluate_again(stop_signal const& stop);
     void record(evaluation_report const& evaluation);
     [[nodiscard]] std::string status(update_report const& update) const;
@@ -74,6 +76,7 @@ private:
     request asked_;
     run_folder folder_;
     tbb_executor tasks_;
+    team& team_;
     std::unique_ptr<experiment> experiment_;
     std::vector<std::string> notes_;  ///< to be told first
     std::uint64_t frames_before_ = 0; ///< of training before this process
@@ -81,6 +84,7 @@ private:
     std::optional<metrics_table> metrics_, episodes_;
     interim_evaluations evaluations_;
     bool target_reached_ = false;
+    bool evaluation_stopped_ = false; ///< by a signal
     std::optional<tensorboard_writer> tensorboard_;
     progress_line progress_;
     std::unique_ptr<report::report_server> server_;

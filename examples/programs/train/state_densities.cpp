@@ -89,7 +89,7 @@ density_picture state_densities(registry const& known, std::span<fs::path const>
         auto const checkpoints = checkpoints_in(run);
         auto const experiment = make(of_run);
         auto const load = [&](fs::path const& checkpoint) {
-            load_checkpoint(checkpoint, [&](archive& stored) { experiment->persist(stored); });
+            load_rank(read_checkpoint(checkpoint), "checkpoint " + checkpoint.string(), nullptr, *experiment);
         };
         if (!moment) {
             load(checkpoints.back());

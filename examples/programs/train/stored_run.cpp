@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stored_run.hpp"
 
+#include "experiment.hpp"
 #include "make_trainer.hpp"
 
 #include <gmac/core/error.hpp>
+#include <gmac/distributed/checkpoint.hpp>
 #include <gmac/storage/json.hpp>
 
 #include <fmt/format.h>
@@ -76,6 +78,12 @@ stored_run::stored_run(registry const& known, fs::path const& path, executor& ta
                          [&] { worlds_->normalized().persist_statistics(state); });
         },
         unasked::ignore);
+}
+
+bool load_rank(checkpoint const& stored, std::string_view where, communicator const* ranks, experiment& to) {
+    return distributed::load_checkpoint(
+        stored, where, ranks, [&](archive& state) { to.persist(state); },
+        [&](archive& state) { to.persist_shared(state); });
 }
 
 } // namespace gmac::examples::train

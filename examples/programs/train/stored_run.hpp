@@ -12,6 +12,8 @@
 
 namespace gmac::examples::train {
 
+class experiment;
+
 /// The checkpoint that a path is, or that of the folder of a run. Throws gmac::error if there is none.
 [[nodiscard]] std::filesystem::path checkpoint_of(registry const& known, std::filesystem::path const& path);
 /// The settings that the program of a registry has put into a checkpoint; `file` is its name in messages. Throws gmac::error if
@@ -43,5 +45,9 @@ private:
     std::unique_ptr<trainer> trainer_;
     std::uint64_t frames_ = 0;
 };
+
+/// Loads the part of this rank. Returns whether the checkpoint is of as many ranks; else only what all ranks share was loaded,
+/// and environments are where they were. Throws gmac::error for a checkpoint of another run.
+bool load_rank(checkpoint const& stored, std::string_view where, communicator const* ranks, experiment& to);
 
 } // namespace gmac::examples::train

@@ -4,6 +4,7 @@
 #include "environments.hpp"
 #include "session.hpp"
 #include "support/run_main.hpp"
+#include "team.hpp"
 
 #include <gmac/core/executor.hpp>
 #include <gmac/environment/check.hpp>
@@ -34,12 +35,12 @@ namespace {
 
 } // namespace
 
-int train_command(registry const& known, std::string const& name, int argc, char const* const* argv) {
+int train_command(registry const& known, std::string const& name, int argc, char const* const* argv, team& ranks) {
     return run_main(name.c_str(), [&] {
         request const asked = parse(known, argc, argv);
         if (asked.check)
             return check(known, asked.settings) ? 0 : 1;
-        return session(known, asked).run();
+        return session(known, asked, ranks).run();
     });
 }
 

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <span>
@@ -144,13 +145,13 @@ private:
 ///         return gmac::distributed::run(argc, argv, [](gmac::communicator& ranks) { …; return 0; });
 ///     }
 ///
-/// What the body throws on one rank is printed with the number of the rank and ends all ranks, since the others would wait
-/// for it without end.
+/// Where the body throws on one rank, what it throws is printed with the number of the rank, and all ranks are ended, since
+/// the others would wait for it without end. So they are where it returns EXIT_FAILURE.
 template <std::invocable<mpi&> Body>
 [[nodiscard]] int run(int& argc, char**& argv, Body&& body) {
     int provided = MPI_THREAD_SINGLE;
     detail::check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
-    int result = 0;
+    int result = EXIT_FAILURE;
 #if defined(__cpp_exceptions)
     int rank = 0;
     try {
@@ -163,7 +164,6 @@ template <std::invocable<mpi&> Body>
             std::this_thread::sleep_for(std::chrono::milliseconds(300));
         std::fprintf(stderr, "rank %d: %s\n", rank, problem.what());
         std::fflush(stderr);
-        MPI_Abort(MPI_COMM_WORLD, 1);
     }
 #else
     {
@@ -171,8 +171,26 @@ template <std::invocable<mpi&> Body>
         result = std::forward<Body>(body)(ranks);
     }
 #endif
+    if (result == EXIT_FAILURE)
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     detail::check(MPI_Finalize(), "MPI_Finalize");
     return result;
+}
+
+/// Whether this process was started by mpirun or something like it.
+[[nodiscard]] inline bool started_by_mpi() noexcept {
+    for (char const* const name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"})
+        if (std::getenv(name) != nullptr)
+            return true;
+    return false;
+}
+
+/// The main of a program that may be started by mpirun, or by itself: then body(nullptr) is called, and MPI left alone.
+template <std::invocable<communicator*> Body>
+[[nodiscard]] int run_with_or_without(int& argc, char**& argv, Body&& body) {
+    if (!started_by_mpi())
+        return std::forward<Body>(body)(nullptr);
+    return run(argc, argv, [&](communicator& ranks) { return std::forward<Body>(body)(&ranks); });
 }
 
 } // namespace gmac::inline GMAC_ABI::distributed

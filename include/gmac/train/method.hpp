@@ -3,6 +3,8 @@
 
 #include <gmac/agent/exploration.hpp>
 #include <gmac/agents.hpp>
+#include <gmac/core/communicator.hpp>
+#include <gmac/core/executor.hpp>
 #include <gmac/deploy/policy.hpp>
 #include <gmac/deploy/value.hpp>
 #include <gmac/heads/scalar.hpp>
@@ -73,7 +75,7 @@ public:
 
     /// `trunk` is what the agent takes behind its environments: nothing, or a trunk.
     template <class... Trunk>
-    trainer_of(settings const& settings, batch& worlds, executor& tasks, Trunk... trunk)
+    trainer_of(settings const& settings, batch& worlds, executor& tasks, communicator* ranks, Trunk... trunk)
         : settings_(settings),
           threads_(tasks.concurrency()),
           agent_(worlds, std::move(trunk)..., options_of(settings),
@@ -81,7 +83,8 @@ public:
                   .head = detail::make_head<typename Agent::head_type>(settings),
                   .loss = detail::make_loss<typename Agent::loss_type>(settings),
                   .seed = settings.seed,
-                  .tasks = &tasks}),
+                  .tasks = &tasks,
+                  .ranks = ranks}),
           policy_(agent_.policy(1)) {
         if constexpr (!std::same_as<typename Agent::head_type, heads::scalar>) {
             statistic_range const wanted = statistic_of(settings);
@@ -95,6 +98,7 @@ public:
 
     void train(train_options const& options) override { agent_.train(options); }
     void persist(archive& state) override { agent_.persist(state); }
+    void persist_shared(archive& state) override { agent_.persist_shared(state); }
     void persist_parameters(archive& state) override { agent_.persist_parameters(state); }
     [[nodiscard]] deployed_policy<backends::simd<float>, trunk_for<O>> policy(
         normalized_environments const* worlds) const override {
@@ -186,11 +190,12 @@ struct method_maker {
     using O = typename Agent::observation_type;
 
     [[nodiscard]] static std::unique_ptr<basic_trainer<O>> make(settings const& settings,
-                                                                basic_environment_batch<O>& worlds, executor& tasks) {
+                                                                basic_environment_batch<O>& worlds, executor& tasks,
+                                                                communicator* ranks) {
         if constexpr (std::same_as<O, float>)
-            return std::make_unique<trainer_of<Agent>>(settings, worlds, tasks);
+            return std::make_unique<trainer_of<Agent>>(settings, worlds, tasks, ranks);
         else
-            return std::make_unique<trainer_of<Agent>>(settings, worlds, tasks, image_trunk(trunk_of(settings)));
+            return std::make_unique<trainer_of<Agent>>(settings, worlds, tasks, ranks, image_trunk(trunk_of(settings)));
     }
     [[nodiscard]] static std::unique_ptr<watching_critic<O>> watch(settings const& settings,
                                                                    rollout<float, O> const& like,

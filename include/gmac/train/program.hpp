@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/environment/environment.hpp>
@@ -117,8 +118,9 @@ public:
 
     [[nodiscard]] registry const& known() const noexcept { return known_; }
 
-    /// The whole program: returns what main returns, and throws nothing.
-    [[nodiscard]] int run(int argc, char const* const* argv) const;
+    /// The whole program: returns what main returns, and throws nothing. With `ranks` they train together, and rank 0 does all
+    /// else: see gmac/distributed/mpi.hpp.
+    [[nodiscard]] int run(int argc, char const* const* argv, communicator* ranks = nullptr) const;
 
 private:
     registry known_;

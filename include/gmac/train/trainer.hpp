@@ -4,6 +4,7 @@
 #include <gmac/agent/actor_critic.hpp>
 #include <gmac/agent/observer.hpp>
 #include <gmac/backends/simd.hpp>
+#include <gmac/core/communicator.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/deploy/policy.hpp>
 #include <gmac/deploy/value.hpp>
@@ -69,6 +70,8 @@ public:
     virtual ~basic_trainer() = default;
     virtual void train(train_options const& options) = 0;
     virtual void persist(archive& state) = 0;
+    /// The part of `persist` that is the same on all ranks.
+    virtual void persist_shared(archive& state) = 0;
     /// The part of `persist` that acting needs.
     virtual void persist_parameters(archive& state) = 0;
     /// What acts as the agent and does not train, with the normalisation of `worlds`, if there is one.
@@ -115,7 +118,9 @@ using image_trainer = basic_trainer<std::uint8_t>;
 /// What one method's file makes: an agent, and a critic that watches one.
 template <observation_element O>
 struct method_parts {
-    using trainer_factory = std::unique_ptr<basic_trainer<O>>(settings const&, basic_environment_batch<O>&, executor&);
+    /// Without ranks it trains alone.
+    using trainer_factory = std::unique_ptr<basic_trainer<O>>(settings const&, basic_environment_batch<O>&, executor&,
+                                                              communicator* ranks);
 
     trainer_factory* make;
     typename basic_trainer<O>::critic_factory* watch;
