@@ -17,9 +17,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gmac::examples::train {
@@ -125,6 +127,14 @@ void read_environment_options(std::vector<std::string> const& given, std::map<st
 }
 
 } // namespace
+
+std::size_t threads_by_default() {
+    std::size_t const cores = std::max(1u, std::thread::hardware_concurrency());
+    for (char const* const name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) // of Open MPI and MPICH
+        if (char const* const ranks = std::getenv(name))
+            return std::max<std::size_t>(1, cores / std::max(1ul, std::strtoul(ranks, nullptr, 10)));
+    return cores;
+}
 
 request parse(registry const& known, int argc, char const* const* argv) {
     choice chosen = look_ahead(known, argc, argv);

@@ -14,6 +14,9 @@
 namespace gmac::examples::train {
 
 /// What the command line asks for. The settings decide what a run computes; the rest does not change its numbers.
+/// One for each core of this machine; on several ranks those that mpirun has started here share them.
+[[nodiscard]] std::size_t threads_by_default();
+
 struct request {
     train::settings settings;
     std::filesystem::path out;
@@ -21,7 +24,7 @@ struct request {
     std::optional<std::uint64_t> frames;   ///< given on the command line, for a resumed run
     std::optional<double> target_return{}; ///< the same
     std::string rom;                       ///< the same
-    std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+    std::size_t threads = threads_by_default();
     bool overwrite = false;
     double checkpoint_seconds = 60.0;
     std::optional<std::size_t> keep_checkpoints{};    ///< evenly over the run, beside the latest; as before, or none
