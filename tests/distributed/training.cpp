@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -34,13 +36,19 @@ using namespace gmac::testing;
 /// Cart-pole, 256 frames an update and rank.
 std::string const cart_pole = " --env classic/cart_pole --schedule constant --epochs 2" + quiet;
 
+/// Of a file that may be somebody else's.
+[[nodiscard]] std::string text_of(fs::path const& file) {
+    std::ifstream from(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(from), {}};
+}
+
 /// The process that has this rank; 0 if there is none.
 [[nodiscard]] int process_of(int rank, fs::path const& out) {
     for (auto const& entry : fs::directory_iterator("/proc")) {
         std::string const name = entry.path().filename().string();
         if (name.find_first_not_of("0123456789") != std::string::npos)
             continue;
-        std::string const arguments = slurp(entry.path() / "cmdline"), variables = slurp(entry.path() / "environ");
+        std::string const arguments = text_of(entry.path() / "cmdline"), variables = text_of(entry.path() / "environ");
         bool const ours = arguments.find(out.string()) != std::string::npos && !arguments.starts_with(GMAC_MPIRUN);
         if (ours && variables.find(fmt::format("OMPI_COMM_WORLD_RANK={}", rank)) != std::string::npos)
             return std::stoi(name);

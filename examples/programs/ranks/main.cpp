@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
             agent(worlds,
                   {.steps = 64, .minibatch = 256, .learning_rate = 1e-3, .hidden = {64, 64}, .shared_trunk = false},
                   {.seed = 1, .ranks = &ranks});
-        agent.train({.frames = 100'000, .on_update = [&](gmac::update_report const& report) {
+        agent.train({.frames = 30'000, .on_update = [&](gmac::update_report const& report) {
                          if (ranks.rank() == 0) // the reports are those of all ranks together
                              fmt::print("{}\n", report);
                      }});

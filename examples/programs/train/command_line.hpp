@@ -9,14 +9,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <thread>
 
 namespace gmac::examples::train {
 
-/// What the command line asks for. The settings decide what a run computes; the rest does not change its numbers.
 /// One for each core of this machine; on several ranks those that mpirun has started here share them.
 [[nodiscard]] std::size_t threads_by_default();
 
+/// What the command line asks for. The settings decide what a run computes; the rest does not change its numbers.
 struct request {
     train::settings settings;
     std::filesystem::path out;
