@@ -487,8 +487,9 @@ void session::report(stop_signal const* stop) {
 
 int session::stopped(stop_signal const& stop, std::string_view when) {
     report(nullptr);
-    progress_.note(
-        fmt::format("stopped by {} {} with:  {}", stop.name(), when, resume_command(known_, asked_, folder_.path())));
+    std::string const launcher = team_.ranks() ? fmt::format("mpirun -n {} ", team_.size()) : std::string();
+    progress_.note(fmt::format("stopped by {} {} with:  {}{}", stop.name(), when, launcher,
+                               resume_command(known_, asked_, folder_.path())));
     return 128 + stop.number();
 }
 
