@@ -6,6 +6,7 @@
 #include <gmac/actors/actor.hpp>
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
+#include <gmac/actors/multi_categorical.hpp>
 
 #include <cstddef>
 #include <span>
@@ -17,12 +18,12 @@ namespace gmac::examples::train {
 /// one, and not for each of them.
 class fitting_actor {
 public:
-    using either = std::variant<actors::categorical, actors::diagonal_gaussian>;
+    using any = std::variant<actors::categorical, actors::diagonal_gaussian, actors::multi_categorical>;
 
     fitting_actor() = default;
     fitting_actor(settings const& settings, action_space const& space);
 
-    operator either() const { return inner_; }
+    operator any() const { return inner_; }
 
     [[nodiscard]] std::size_t output_size(action_space const& space) const;
     [[nodiscard]] std::size_t free_parameter_count(action_space const& space) const;
@@ -38,7 +39,7 @@ public:
                   matrix_view<float> output_gradient, std::span<float> free_gradient) const;
 
 private:
-    either inner_;
+    any inner_;
 };
 
 static_assert(actor<fitting_actor, float>);
