@@ -197,10 +197,12 @@ TEST_CASE("the script of docs/plugins.md trains on what Gymnasium makes", "[plug
     auto const done = train(fmt::format("--env {} --frames 1024 --out {}{}", script.string(), folder / "run", quiet));
     INFO(done.text);
     CHECK(done.status == 0);
-    auto const other = train(fmt::format("--env {} --env-options Pendulum-v1 --frames 1024 --out {}{}", script.string(),
-                                         folder / "other", quiet));
-    INFO(other.text);
-    CHECK(other.status == 0);
+    for (std::string const name : {"Pendulum-v1", "Switches-v1"}) {
+        auto const other = train(fmt::format("--env {} --env-options {} --frames 1024 --out {}{}", script.string(),
+                                             name, folder / name, quiet));
+        INFO(other.text);
+        CHECK(other.status == 0);
+    }
     auto const unknown =
         train(fmt::format("--env {} --env-options Chess-v1 --out {}", script.string(), folder / "none"));
     CHECK(unknown.status == 1);
