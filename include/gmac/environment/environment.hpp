@@ -278,7 +278,7 @@ template <observation_element O>
 }
 
 /// How many values each number of an action has, if these are whole ones: one for a discrete space, one for each component
-/// of a multi-discrete one; none for a box.
+/// of a multi-discrete one; none for a box. Of the memory of the space.
 [[nodiscard]] inline std::span<std::size_t const> action_counts(action_space const& space) noexcept {
     if (auto const* const numbers = std::get_if<discrete>(&space))
         return {&numbers->count, 1};
@@ -286,6 +286,7 @@ template <observation_element O>
         return numbers->counts;
     return {};
 }
+std::span<std::size_t const> action_counts(action_space&& space) = delete; ///< its memory would be gone
 
 /// How many numbers an action mask has: one for each value of each component. 0 for a box.
 [[nodiscard]] inline std::size_t mask_size(action_space const& space) noexcept {
