@@ -5,4 +5,5 @@
 #include <gmac/actors/actor.hpp>
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
+#include <gmac/actors/multi_categorical.hpp>
 #include <gmac/actors/to_environment.hpp>

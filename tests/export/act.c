@@ -23,6 +23,12 @@ int main(int argc, char **argv) {
 #ifdef POLICY_ACTIONS
         float action[1];
         action[0] = (float)policy_act(observation);
+#elif defined POLICY_COMPONENTS
+        int chosen[POLICY_COMPONENTS];
+        float action[POLICY_COMPONENTS];
+        policy_act(observation, chosen);
+        for (int i = 0; i < POLICY_COMPONENTS; ++i)
+            action[i] = (float)chosen[i];
 #else
         float action[POLICY_ACTION_SIZE];
         policy_act(observation, action);

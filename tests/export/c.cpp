@@ -202,11 +202,11 @@ TEST_CASE("The sizes that gmac-export prints are those of the header", "[export]
 }
 
 TEST_CASE("A NaN comes out of a policy in C", "[export]") {
-    for (std::size_t const kind : {0u, 2u}) {
+    for (std::size_t const kind : {0u, 2u, 6u}) {
         scratch_folder folder;
         save(policies()[kind], folder / "policy.safetensors");
         REQUIRE(run_export(fmt::format("'{0}' --c '{0}/policy.h'", folder.path.string())).status == 0);
-        std::vector<float> observation(kind == 0 ? 11 : 4, 0.5f);
+        std::vector<float> observation(kind == 0 ? 11 : kind == 2 ? 4 : 6, 0.5f);
         observation[1] = std::numeric_limits<float>::quiet_NaN();
         spit(folder / "observations", {reinterpret_cast<char const*>(observation.data()), 4 * observation.size()});
         target const gcc = targets()[0];

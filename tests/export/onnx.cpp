@@ -60,7 +60,8 @@ struct value_kind {
             {point_outputs{16},
              true,
              quantiles(16),
-             {{"kind", "quantiles"}, {"fractions", sixteenths}, {"discount", 0.99}}}};
+             {{"kind", "quantiles"}, {"fractions", sixteenths}, {"discount", 0.99}}},
+            {heads::scalar{}, true, json::array({value}), {{"kind", "scalar"}, {"discount", 0.99}}}};
 }
 
 /// Of the kinds in `policies`, in their order.
@@ -85,20 +86,27 @@ struct value_kind {
             discrete({4}, 5),
             discrete({2}, 3),
             discrete({3, 20, 18}, 4),
-            real({10, 10, 4}, 2, {{"kind", "box"}, {"low", {-1.0, -1.0}}, {"high", {2.0, 2.0}}})};
+            real({10, 10, 4}, 2, {{"kind", "box"}, {"low", {-1.0, -1.0}}, {"high", {2.0, 2.0}}}),
+            expected{{6},
+                     input({6}),
+                     json::array({border("action", "int64", {4})}),
+                     json::array({border("action", "int64", {4}), border("log_probabilities", "float", {11})}),
+                     {{"kind", "multi_discrete"}, {"actions", {3, 1, 5, 2}}}}};
 }
 
-/// The log probabilities of logits, or the actor's deviations, in double precision.
+/// The log probabilities of the logits of each discrete action, in double precision.
 [[nodiscard]] std::vector<float> log_probabilities(answers const& wanted) {
     std::vector<float> all;
-    for (std::size_t i = 0; i < wanted.output.size(); i += wanted.outputs) {
-        double const highest = *std::max_element(&wanted.output[i], &wanted.output[i] + wanted.outputs);
-        double sum = 0.0;
-        for (std::size_t j = 0; j < wanted.outputs; ++j)
-            sum += std::exp(wanted.output[i + j] - highest);
-        for (std::size_t j = 0; j < wanted.outputs; ++j)
-            all.push_back(static_cast<float>(wanted.output[i + j] - highest - std::log(sum)));
-    }
+    for (std::size_t i = 0; i < wanted.output.size();)
+        for (std::size_t const count : wanted.counts) {
+            double const highest = *std::max_element(&wanted.output[i], &wanted.output[i] + count);
+            double sum = 0.0;
+            for (std::size_t j = 0; j < count; ++j)
+                sum += std::exp(wanted.output[i + j] - highest);
+            for (std::size_t j = 0; j < count; ++j)
+                all.push_back(static_cast<float>(wanted.output[i + j] - highest - std::log(sum)));
+            i += count;
+        }
     return all;
 }
 
@@ -153,7 +161,7 @@ void check_results(subject const& one, std::filesystem::path const& folder, answ
     INFO(one.name);
     auto const read = [&](char const* name) { return read_floats(folder / name); };
     auto const action = read("action");
-    if (right.discrete_actions) {
+    if (!right.counts.empty()) {
         CHECK(differences(right, right.output, action) == "");
         CHECK(apart(read("log_probabilities"), log_probabilities(right), right) <= 1e-5);
     } else {

@@ -5,6 +5,7 @@
 
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
+#include <gmac/actors/multi_categorical.hpp>
 #include <gmac/environment/running_statistics.hpp>
 
 #include <concepts>
@@ -89,11 +90,12 @@ template <class Policy>
                 seen[i] = gmac::detail::standardised(seen[i], policy.observation_means()[i % size],
                                                      policy.observation_scales()[i % size], *clip);
     auto const output = network.forward(policy.parameters(), {seen.data(), count, size}, workspace);
+    auto const counts = action_counts(policy.action_space());
     answers result{outputs,
                    policy.action_size(),
                    {},
                    std::vector<float>(count * policy.action_size()),
-                   std::holds_alternative<discrete>(policy.action_space())};
+                   {counts.begin(), counts.end()}};
     for (std::size_t i = 0; i < count; ++i)
         for (std::size_t j = 0; j < outputs; ++j)
             result.output.push_back(output(i, j));
@@ -159,6 +161,8 @@ std::vector<subject> policies() {
                                                       .convolutions = {{16, 3, 1}},
                                                       .hidden = {32, 8}}),
                                          {from_network, box::uniform(2, -1.0f, 2.0f)})});
+    all.push_back({"several", random_policy(perceptron({6, 12, 10}), {actors::multi_categorical{{{3, 1, 5, 2}}},
+                                                                      multi_discrete{{3, 1, 5, 2}}, 5.0})});
     return all;
 }
 

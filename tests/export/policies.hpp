@@ -46,7 +46,7 @@ void save(subject const& one, std::filesystem::path const& file);
 struct answers {
     std::size_t outputs = 0, actions = 0; ///< numbers of each
     std::vector<float> output, action;
-    bool discrete_actions = false;
+    std::vector<std::size_t> counts{}; ///< of the values of each discrete action; none of real ones
 };
 
 /// Writes so many observations, and returns what the library answers to them, by weights rounded to 127 steps of the largest
@@ -73,13 +73,16 @@ struct answers {
         for (std::size_t j = 0; j < right.size(); ++j)
             if (!(std::abs(output[i * wanted.outputs + j] - right[j]) <= slack))
                 text += fmt::format("output {} of {}: {}, not {}\n", j, i, output[i * wanted.outputs + j], right[j]);
-        for (std::size_t j = 0; j < wanted.actions; ++j) {
+        for (std::size_t j = 0, first = 0; j < wanted.actions; ++j) {
             float const got = action[i * wanted.actions + j], best = wanted.action[i * wanted.actions + j];
-            bool const known = !wanted.discrete_actions || (got >= 0.0f && got < static_cast<float>(right.size()));
-            float const distance = !wanted.discrete_actions ? got - best
-                                   : known
-                                       ? right[static_cast<std::size_t>(got)] - right[static_cast<std::size_t>(best)]
-                                       : -1.0f;
+            bool const real = wanted.counts.empty();
+            std::size_t const count = real ? 0 : wanted.counts[j];
+            bool const known = real || (got >= 0.0f && got < static_cast<float>(count));
+            auto const own = right.subspan(first, count);
+            first += count;
+            float const distance = real    ? got - best
+                                   : known ? own[static_cast<std::size_t>(got)] - own[static_cast<std::size_t>(best)]
+                                           : -1.0f;
             if (!known || !(std::abs(distance) <= slack))
                 text += fmt::format("action {} of {}: {}, not {}\n", j, i, got, best);
         }

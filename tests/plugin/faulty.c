@@ -92,7 +92,7 @@ static char const* problem(void) {
 
 gmac_environment const* gmac_environment_library(void) {
     static gmac_environment is;
-    static float const low[2] = {-1.0f, 1.0f}, high[2] = {1.0f, 0.0f};
+    static float const low[2] = {-1.0f, 1.0f}, high[2] = {1.0f, 0.0f}, fraction[2] = {1.0f, 0.5f};
     is = (gmac_environment){GMAC_ENVIRONMENT_VERSION,
                             "faulty",
                             2,
@@ -119,7 +119,17 @@ gmac_environment const* gmac_environment_library(void) {
     if (asks("size"))
         is.observation_size = 0;
     if (asks("action_size"))
+        is.action_size = 0;
+    if (asks("several") || asks("begin") || asks("fraction") || asks("sum"))
         is.action_size = 2;
+    if (asks("begin"))
+        is.low = low;
+    if (asks("begin") || asks("sum"))
+        is.high = high;
+    if (asks("fraction"))
+        is.high = fraction;
+    if (asks("sum"))
+        is.actions = 4;
     if (asks("allowed"))
         is.actions = 0;
     if (asks("unbounded") || asks("bounds")) {

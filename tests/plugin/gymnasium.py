@@ -40,8 +40,17 @@ class Pendulum(Pole):
         return Pole.step(self, 0)
 
 
+class Switches(Pole):
+    action_space = Space(shape=(2,), nvec=[2, 3], start=Array([0, 0]))
+
+    def step(self, action):
+        one, other = action
+        assert one in (0, 1) and other in (0, 1, 2)
+        return Pole.step(self, one)
+
+
 def make(name):
-    kinds = {"CartPole-v1": Pole, "Pendulum-v1": Pendulum}
+    kinds = {"CartPole-v1": Pole, "Pendulum-v1": Pendulum, "Switches-v1": Switches}
     if name not in kinds:
         raise LookupError(f"no environment {name}")
     return kinds[name]()

@@ -258,16 +258,28 @@ TEST_CASE("what is no library of an environment is refused by its name", "[plugi
           fmt::format("{} has no gmac_environment_library (gmac/environment/plugin.h), so it is no environment",
                       GMAC_NOTHING));
     CHECK(message_of([] { plugin_environments(GMAC_CORRIDOR, 0, 1); }).find("0 environments") != std::string::npos);
-    for (auto const& [fault, sentence] :
-         {std::pair("null", ": gmac_environment_library returned no environment"),
-          std::pair("version", " was made for version 7 of gmac/environment/plugin.h, but this program has version 2"),
-          std::pair("step", ": the environment's step is NULL"),
-          std::pair("half", ": state_size, save and load must all be there or all be NULL"),
-          std::pair("size", ": the environment's observation size is 0, but must be positive"),
-          std::pair("action_size", ": a discrete action is one number, but the environment's action_size is 2"),
-          std::pair("allowed", ": `allowed` is for discrete actions"),
-          std::pair("unbounded", ": the actions are vectors, but their bounds are NULL"),
-          std::pair("bounds", ": the bounds of action element 1 are [1, 0], but the first must be the smaller")}) {
+    for (
+        auto const& [fault, sentence] :
+        {std::pair("null", ": gmac_environment_library returned no environment"),
+         std::pair("version", " was made for version 7 of gmac/environment/plugin.h, but this program has version 2"),
+         std::pair("step", ": the environment's step is NULL"),
+         std::pair("half", ": state_size, save and load must all be there or all be NULL"),
+         std::pair("size", ": the environment's observation size is 0, but must be positive"),
+         std::pair("action_size",
+                   ": there are 3 discrete actions, but action_size is 0, and must be 1, or how many are done at once"),
+         std::pair("several", ": there are 2 discrete actions at once, but `high`, the last value of each, is NULL"),
+         std::
+             pair("begin",
+                  ": component 0 of the actions has the bounds -1 and 1, but must begin at 0 and end at a whole number "
+                  "below 16777216"),
+         std::pair(
+             "fraction",
+             ": component 1 of the actions has the bounds 0 and 0.5, but must begin at 0 and end at a whole number "
+             "below 16777216"),
+         std::pair("sum", ": the 2 discrete actions at once have 3 values together, but `actions` is 4"),
+         std::pair("allowed", ": `allowed` is for discrete actions"),
+         std::pair("unbounded", ": the actions are vectors, but their bounds are NULL"),
+         std::pair("bounds", ": the bounds of action element 1 are [1, 0], but the first must be the smaller")}) {
         INFO(fault);
         setenv("GMAC_FAULT", fault, 1);
         CHECK(refused(GMAC_FAULTY) == std::string(GMAC_FAULTY) + sentence);

@@ -89,6 +89,31 @@ TEST_CASE("a run on a program of Python is resumed bit for bit, checked, and eva
 }
 #endif
 
+TEST_CASE("a run with several actions at once is checked, resumed bit for bit, and evaluated", "[plugin]") {
+    scratch const folder;
+    std::string const settings =
+        fmt::format("--env '{}' --schedule constant --normalize-rewards false{}", GMAC_DIALS, quiet);
+    auto const run = [&](std::string const& arguments) {
+        auto const done = train(arguments);
+        INFO(done.text);
+        REQUIRE(done.status == 0);
+        return done.text;
+    };
+    std::string const found = run(fmt::format("--env '{}' --check-environment", GMAC_DIALS));
+    CHECK(found.find("WRONG") == std::string::npos);
+    CHECK(found.find("observations of 10 elements, 3 discrete actions at once, of 3, 4, 2") != std::string::npos);
+    run(fmt::format("{} --frames 8192 --out {}", settings, folder / "whole"));
+    run(fmt::format("{} --frames 4096 --out {}", settings, folder / "cut"));
+    run(fmt::format("--resume {} --frames 8192{}", folder / "cut", quiet));
+    CHECK(state_of(folder.path / "cut") == state_of(folder.path / "whole"));
+    auto const policy = slurp(folder.path / "cut" / "policy.safetensors");
+    CHECK(policy.find("\\\"kind\\\":\\\"multi_categorical\\\"") != std::string::npos);
+    CHECK(policy.find("\\\"actions\\\":[3,4,2]") != std::string::npos);
+    auto const evaluated = run_program(fmt::format("'{}' '{}' --episodes 20 2>&1", GMAC_EVALUATE, folder / "cut"));
+    INFO(evaluated.text);
+    CHECK(evaluated.status == 0);
+}
+
 TEST_CASE("gmac-train says what is wrong with an environment, and trains nothing", "[plugin]") {
     scratch const folder;
     auto const checked = [&](std::string const& environment, std::string const& options = "") {
@@ -172,10 +197,12 @@ TEST_CASE("the script of docs/plugins.md trains on what Gymnasium makes", "[plug
     auto const done = train(fmt::format("--env {} --frames 1024 --out {}{}", script.string(), folder / "run", quiet));
     INFO(done.text);
     CHECK(done.status == 0);
-    auto const other = train(fmt::format("--env {} --env-options Pendulum-v1 --frames 1024 --out {}{}", script.string(),
-                                         folder / "other", quiet));
-    INFO(other.text);
-    CHECK(other.status == 0);
+    for (std::string const name : {"Pendulum-v1", "Switches-v1"}) {
+        auto const other = train(fmt::format("--env {} --env-options {} --frames 1024 --out {}{}", script.string(),
+                                             name, folder / name, quiet));
+        INFO(other.text);
+        CHECK(other.status == 0);
+    }
     auto const unknown =
         train(fmt::format("--env {} --env-options Chess-v1 --out {}", script.string(), folder / "none"));
     CHECK(unknown.status == 1);

@@ -86,8 +86,57 @@ class Box:
         return (a, (b, c), d), a + b, False, False, {}
 
 
+class Several:
+    """Three actions at once, which become the observation with the number of steps; what was done may not be done again."""
+
+    observation_space = gmac_environment.Box(4)
+    action_space = gmac_environment.MultiDiscrete([2, 3, 4])
+
+    def __init__(self, kind):
+        self.last = []
+        if kind == "several masked":
+            self.action_masks = lambda: [a not in self.last[i:i + 1] for i, n in enumerate([2, 3, 4]) for a in range(n)]
+        if kind == "several stuck":
+            self.action_masks = lambda: [1, 1, 0, 0, 0, 1, 1, 1, 1]
+        if kind == "several none":
+            self.action_space = gmac_environment.MultiDiscrete([2, 0, 4])
+        if kind in ("several late", "several bits"):
+            self.action_space = type("Space", (), {"late": {"nvec": [2, 3], "start": [0, 1]}, "bits": {"n": 3, "shape": (3,)}}[kind[8:]])
+
+    def reset(self, seed=None):
+        self.steps, self.last = 0, []
+        return [0, 0, 0, 0], {}
+
+    def step(self, action):
+        assert all(isinstance(a, int) for a in action)
+        self.steps += 1
+        self.last = action
+        return [*action, self.steps], sum(action), False, False, {}
+
+
+class Nested(Several):
+    class action_space:
+        shape = (2, 2)
+        nvec = [[2, 3], [4, 5]]
+
+    def step(self, action):
+        (a, b), (c, d) = action
+        return [a, b, c, d], 0, False, False, {}
+
+
+class Alone(Several):
+    observation_space = gmac_environment.Box(2)
+    action_space = gmac_environment.MultiDiscrete([7])
+
+    def reset(self, seed=None):
+        self.steps = 0
+        return [0, 0], {}
+
+
 def make(options):
-    return {"box": lambda _: Box(), "drawn": Drawn, "damaging": Damaging}.get(options, Counting)(options)
+    if options.startswith("several"):
+        return Several(options)
+    return {"nested": Nested, "alone": Alone, "box": lambda _: Box(), "drawn": Drawn, "damaging": Damaging}.get(options, Counting)(options)
 
 
 gmac_environment.serve(make)

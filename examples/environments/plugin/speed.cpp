@@ -20,10 +20,10 @@ namespace {
 
 /// Actions at random in the space; every one must be allowed.
 void choose(gmac::action_space const& space, gmac::random_stream& random, std::vector<float>& actions) {
-    auto const* const numbers = std::get_if<gmac::discrete>(&space);
+    auto const counts = gmac::action_counts(space);
     for (std::size_t i = 0; i < actions.size(); ++i)
-        if (numbers != nullptr) {
-            actions[i] = static_cast<float>(random.below(static_cast<std::uint32_t>(numbers->count)));
+        if (!counts.empty()) {
+            actions[i] = static_cast<float>(random.below(static_cast<std::uint32_t>(counts[i % counts.size()])));
         } else {
             auto const& bounds = std::get<gmac::box>(space);
             std::size_t const j = i % bounds.size();

@@ -11,21 +11,23 @@ This file needs nothing but the standard library. Put it beside your script, whi
 calls one:
 
     observation_space           a box, of which the shape is read, or a `Box` of this file
-    action_space                a discrete one, of which n is read, or a box, of which shape, low and high are read; or a
-                                `Discrete` or a `Box` of this file
+    action_space                a discrete one, of which n is read; several at once, of which nvec is read; or a box, of
+                                which shape, low and high are read; or a `Discrete`, `MultiDiscrete` or `Box` of this file
     reset(seed=…)               gives (observation, anything); without a seed the random numbers go on
     step(action)                gives (observation, reward, terminated, truncated, anything)
 
 and, if they are there,
 
-    action_masks()              of discrete actions: which may come next, a number or truth value for each
+    action_masks()              of discrete actions: which may come next, a number or truth value for each; of several at
+                                once those of the first, then those of the second, and so on
     save_state(), load_state(bytes)   everything that the next step depends on, as bytes: so runs are resumed bit for bit
     draw()                      gives ((left, right, bottom, top), seconds, [(colour, [(x, y), …]), …]): a window, how long a
                                 step is shown, and lines for people to see, of colour 0 for what stands still, 1 to 4 for
                                 what is told apart
 
 Observations and actions are numbers or, nested as one likes, sequences of numbers; arrays of NumPy are, too. An action in a
-box is a list of its shape (flat for one dimension), or an array if the box's own `low` is one of NumPy.
+box is a list of its shape (flat for one dimension), or an array if the box's own `low` is one of NumPy; so are several
+discrete actions, by `nvec`.
 """
 import ctypes
 import itertools
@@ -47,6 +49,13 @@ class Discrete:
 
     def __init__(self, n):
         self.n = n
+
+
+class MultiDiscrete:
+    """Several discrete actions at once: number i is one of 0, …, nvec[i] - 1."""
+
+    def __init__(self, nvec):
+        self.nvec = list(nvec)
 
 
 class Box:
@@ -130,32 +139,42 @@ class _Server:
         seen, done = self._first.observation_space, self._first.action_space
         if getattr(seen, "shape", None) is None:
             raise TypeError("observation_space has no shape: wrap the environment, so that it shows one vector")
-        if not hasattr(done, "n") and not hasattr(done, "low"):
-            raise TypeError("action_space is neither discrete (n) nor a box (shape, low, high)")
+        if not any(hasattr(done, name) for name in ("n", "nvec", "low")) or hasattr(done, "n") and getattr(done, "shape", ()):
+            raise TypeError("action_space is neither discrete (n, nvec) nor a box (shape, low, high)")
         self._elements = _size(seen.shape)
         self._discrete = hasattr(done, "n")
-        if self._discrete:
-            if int(getattr(done, "start", 0)) != 0:
+        self._actions, self._action_size = 0, 1
+        if self._discrete or hasattr(done, "nvec"):
+            if any(_flat(getattr(done, "start", 0))):
                 raise ValueError("discrete actions must begin with 0")
+        if self._discrete:
             self._actions = int(done.n)
-            self._action_size = 1
+        elif hasattr(done, "nvec"):
+            counts = [int(count) for count in _flat(done.nvec)]
+            self._actions, self._action_size = sum(counts), len(counts)
+            self._describe_bounds([0] * len(counts) + [count - 1 for count in counts])
+            self._to_action = self._shaper(done.nvec, getattr(done, "shape", (len(counts),)), int)
         else:
-            self._actions = 0
-            self._shape = done.shape
             self._action_size = _size(done.shape)
-            bounds = [*_flat(done.low), *_flat(done.high)]
-            struct.pack_into(f"{len(bounds)}f", self._memory, _BOUNDS, *bounds)
-            if hasattr(done.low, "tolist"):
-                import numpy  # the environment has it
-                self._to_action = lambda row: numpy.asarray(row, done.low.dtype).reshape(self._shape)
-            else:
-                self._to_action = lambda row: _shaped(row, self._shape)
+            self._describe_bounds([*_flat(done.low), *_flat(done.high)])
+            self._to_action = self._shaper(done.low, done.shape, float)
         whole = [hasattr(self._first, name) for name in ("save_state", "load_state")]
-        masks = self._discrete and hasattr(self._first, "action_masks")
+        masks = self._actions > 0 and hasattr(self._first, "action_masks")
         drawn = hasattr(self._first, "draw")
         struct.pack_into("6Q", self._memory, _SPACES, self._elements, self._actions, self._action_size, masks, all(whole), drawn)
         self._put_text(_NAME, _PROBLEM, type(self._first).__name__)
         self._libc.sem_post(self._answered)
+
+    def _describe_bounds(self, bounds):
+        struct.pack_into(f"{len(bounds)}f", self._memory, _BOUNDS, *bounds)
+
+    @staticmethod
+    def _shaper(like, shape, number):
+        """What makes an action of a row of floats: an array of NumPy if `like` is one."""
+        if hasattr(like, "tolist"):
+            import numpy  # the environment has it
+            return lambda row: numpy.asarray(row, like.dtype).reshape(shape)
+        return lambda row: _shaped([number(x) for x in row], shape)
 
     def answer(self):
         """Waits for a command and does it; False if it was to end."""

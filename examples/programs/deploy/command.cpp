@@ -28,7 +28,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -59,9 +61,11 @@ template <class Number>
     return problem == std::errc();
 }
 
-/// Reads an observation, with a mask of so many actions after it, from a line, or says what is wrong with it.
+/// Reads an observation, with a mask of so many numbers after it, from a line, or says what is wrong with it. Of actions with
+/// these numbers of values a mask must leave one.
 template <class Number>
-void read(std::string_view text, std::size_t line, std::vector<Number>& observation, std::vector<std::uint8_t>& mask) {
+void read(std::string_view text, std::size_t line, std::span<std::size_t const> counts,
+          std::vector<Number>& observation, std::vector<std::uint8_t>& mask) {
     std::string_view constexpr blanks = " \t\r";
     std::size_t count = 0;
     for (auto begin = text.find_first_not_of(blanks); begin != text.npos; begin = text.find_first_not_of(blanks)) {
@@ -82,14 +86,19 @@ void read(std::string_view text, std::size_t line, std::vector<Number>& observat
     }
     gmac::require(count == observation.size() + mask.size(), "line {} has {} numbers, but an observation has {}{}",
                   line, count, observation.size(), mask.empty() ? "" : fmt::format(", and its mask {}", mask.size()));
-    gmac::require(mask.empty() || std::ranges::count(mask, 0) < std::ssize(mask),
-                  "line {}: its mask forbids all of the {} actions", line, mask.size());
+    for (std::size_t k = 0, first = 0; k < counts.size() && !mask.empty(); first += counts[k], ++k) {
+        bool const any = std::ranges::count(std::span(mask).subspan(first, counts[k]), 1) > 0;
+        gmac::require(any || counts.size() > 1, "line {}: its mask forbids all of the {} actions", line, counts[k]);
+        gmac::require(any, "line {}: its mask forbids all of the {} values of component {}", line, counts[k], k);
+    }
 }
 
-/// Calls answer(observation, mask, line) for each line, which has a mask of `actions` numbers after the observation; what it prints is written at once, since who sees it only now and then could
-/// not act by it. The parameter `risk` is added as a network of a range wants it.
+/// Calls answer(observation, mask, line) for each line, which has a mask of actions with these numbers of values after the
+/// observation; what it prints is written at once, since who sees it only now and then could not act by it. The parameter
+/// `risk` is added as a network of a range wants it.
 template <class Network, class Answer>
-void answer_lines(Network const& network, std::optional<double> risk, std::size_t actions, Answer&& answer) {
+void answer_lines(Network const& network, std::optional<double> risk, std::span<std::size_t const> counts,
+                  Answer&& answer) {
     auto const& range = network.description().range;
     gmac::require(range.has_value() || !risk, "--risk is {}, but the policy has learned to act by one statistic only",
                   risk.value_or(0.0));
@@ -98,10 +107,10 @@ void answer_lines(Network const& network, std::optional<double> risk, std::size_
                   range ? gmac::name_of(range->kind) : "", range ? range->low : 0.0, range ? range->high : 0.0);
     using number = typename Network::observation_type;
     std::vector<number> observation(network.observation_size() - (risk ? 1 : 0)), seen;
-    std::vector<std::uint8_t> mask(actions);
+    std::vector<std::uint8_t> mask(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
     std::string text;
     for (std::size_t line = 1; std::getline(std::cin, text); ++line) {
-        read(text, line, observation, mask);
+        read(text, line, counts, observation, mask);
         seen = observation;
         if (risk)
             seen.push_back(static_cast<number>(range->number_of(*risk)));
@@ -117,9 +126,9 @@ template <class Policy>
 void act(Policy const& policy, std::optional<double> risk, bool masked) {
     auto memory = policy.make_memory(); // for one thread
     std::vector<float> action(policy.action_size());
-    auto const* const discrete = std::get_if<gmac::discrete>(&policy.action_space());
-    gmac::require(!masked || discrete != nullptr, "--masks is for discrete actions, but the policy's are real numbers");
-    answer_lines(policy, risk, masked ? discrete->count : 0,
+    auto const counts = gmac::action_counts(policy.action_space());
+    gmac::require(!masked || !counts.empty(), "--masks is for discrete actions, but the policy's are real numbers");
+    answer_lines(policy, risk, masked ? counts : std::span<std::size_t const>(),
                  [&](auto const& observation, auto const& mask, std::size_t) {
                      policy.act(observation, action, memory, mask);
                      fmt::print("{}\n", fmt::join(action, " "));
@@ -130,7 +139,7 @@ void act(Policy const& policy, std::optional<double> risk, bool masked) {
 template <class Value>
 void tell_distribution(Value const& value, std::optional<double> risk) {
     auto memory = value.make_memory();
-    answer_lines(value, risk, 0, [&](auto const& observation, auto const&, std::size_t line) {
+    answer_lines(value, risk, {}, [&](auto const& observation, auto const&, std::size_t line) {
         auto const parts = value.predict(observation, memory);
         gmac::require(std::ranges::all_of(parts,
                                           [](auto const& part) {
@@ -183,7 +192,7 @@ int gmac::examples::train::act_command(std::string const& program, std::string c
         add_flag(
             app, "--masks", masked,
             "after its observation each line has a 1 for each discrete action that may be taken and a 0 for each that "
-            "may not");
+            "may not; of several at once those of the first, then those of the second, and so on");
         parse_options(app, argc, argv);
         require(!distribution || !masked, "--masks is for actions, and --distribution tells none");
         if (distribution)

@@ -135,11 +135,13 @@ public:
             std::visit([&](auto const& one) { add(one); }, policy_.layers[i]);
         }
         std::size_t const outputs = policy_.last().outputs;
-        constant_bytes_ += real() ? 2 * sizeof(float) * action_size(policy_.action_space) : 0;
+        constant_bytes_ += real()      ? 2 * sizeof(float) * action_size(policy_.action_space)
+                           : several() ? sizeof(std::int32_t) * action_size(policy_.action_space)
+                                       : 0;
         std::size_t const memory = sizeof(float) * (memory_[0] + memory_[1] + outputs);
 
         std::string text = head(memory);
-        text += real() ? bounds() : std::string();
+        text += real() ? bounds() : several() ? counts() : std::string();
         text += constants_;
         text += helpers_;
         text += fmt::format(
@@ -150,7 +152,7 @@ public:
             if (memory_[i] > 0)
                 text += fmt::format("    $$MEMORY float {}[{}];\n", memory_names[i], memory_[i]);
         text += body_ + "}\n";
-        text += real() ? act_really : act_discretely;
+        text += real() ? act_really : several() ? act_severally : act_discretely;
         text += "\n#undef $$MEMORY\n#undef $$RESTRICT\n\n#endif\n";
         replace_all(text, "@observation@", observation_type());
         replace_all(text, "$$", upper_);
@@ -162,9 +164,11 @@ private:
     static constexpr std::array<char const*, 2> memory_names{"even", "odd"};
 
     [[nodiscard]] bool real() const { return std::holds_alternative<box>(policy_.action_space); }
+    [[nodiscard]] bool several() const { return std::holds_alternative<multi_discrete>(policy_.action_space); }
     [[nodiscard]] char const* observation_type() const { return policy_.sees_images() ? "unsigned char" : "float"; }
     [[nodiscard]] char const* meaning_of_outputs() const {
-        return !real()                          ? "a logit of each action"
+        return several() ? "a logit of each value of the first action, then of the second, and so on"
+               : !real() ? "a logit of each action"
                : policy_.log_deviations.empty() ? "means, then raw deviations s: a deviation is sqrt(log(1 + exp(s)) + "
                                                   "$$DEVIATION_FLOOR * $$DEVIATION_FLOOR)"
                                                 : "the means of the actions, not yet within their bounds";
@@ -308,9 +312,16 @@ private:
             list(low), list(high));
     }
 
+    [[nodiscard]] std::string counts() const {
+        return fmt::format(
+            "/* How many values each of the actions has that are done at once. */\n"
+            "static const int $action_counts[$$COMPONENTS] = {{{}}};\n\n",
+            fmt::join(action_counts(policy_.action_space), ", "));
+    }
+
     [[nodiscard]] std::string head(std::size_t memory) const {
         std::string text = fmt::format(head_text, GMAC_VERSION_MAJOR, GMAC_VERSION_MINOR, GMAC_VERSION_PATCH);
-        replace_all(text, "@usage@", real() ? usage_really : usage_discretely);
+        replace_all(text, "@usage@", real() ? usage_really : several() ? usage_severally : usage_discretely);
         for (auto const& [name, note] : policy_.notes)
             text += fmt::format("#define $${} {}\n", upper(name), string_literal(note));
         text += fmt::format("#define $$OBSERVATION_SIZE {}\n", policy_.observation_size);
@@ -328,7 +339,8 @@ private:
         if (auto const* const actions = std::get_if<discrete>(&policy_.action_space))
             text += fmt::format("#define $$ACTIONS {}\n", actions->count);
         else
-            text += fmt::format("#define $$ACTION_SIZE {}\n", action_size(policy_.action_space));
+            text += fmt::format("#define $${} {}\n", several() ? "COMPONENTS" : "ACTION_SIZE",
+                                action_size(policy_.action_space));
         text += fmt::format("#define $$OUTPUTS {}\n", policy_.last().outputs);
         if (auto const* const actor = std::get_if<actors::diagonal_gaussian>(&policy_.actor);
             actor != nullptr && policy_.log_deviations.empty())
@@ -362,6 +374,15 @@ private:
  * is the most likely action, 0 to $$ACTIONS - 1, or -1 if the network gives no numbers, as for a NaN in the observation. The
  * observation is as the environment gives it, or if the policy sees several, all of them, the oldest first: it is normalised here,
  * where the policy was trained so. Where not all actions are allowed, call $outputs, and take the allowed action of the largest output.)";
+    static constexpr std::string_view usage_severally =
+        R"( *     @observation@ observation[$$OBSERVATION_SIZE];
+ *     int action[$$COMPONENTS];
+ *     $act(observation, action);
+ *
+ * writes the most likely actions, the one of number i from 0 to $action_counts[i] - 1, or -1 where the network gives no numbers,
+ * as for a NaN in the observation. The observation is as the environment gives it, or if the policy sees several, all of them, the
+ * oldest first: it is normalised here, where the policy was trained so. Where not all actions are allowed, call $outputs, and take
+ * of each of them the allowed value of the largest output.)";
     static constexpr std::string_view sizes_text =
         R"(/* Bytes of all numbers here, and of the memory in which the layers compute. */
 #define $$CONSTANT_BYTES {}
@@ -400,6 +421,22 @@ static inline int $act(const @observation@ observation[$$OBSERVATION_SIZE]) {
         best = outputs[i] > outputs[best] ? i : best;
     }
     return outputs[best] - outputs[best] == 0.0f ? best : -1;
+}
+)";
+
+    static constexpr std::string_view act_severally = R"(
+static inline void $act(const @observation@ observation[$$OBSERVATION_SIZE], int action[$$COMPONENTS]) {
+    $$MEMORY float outputs[$$OUTPUTS];
+    const float *own = outputs;
+    $outputs(observation, outputs);
+    for (int i = 0; i < $$COMPONENTS; own += $action_counts[i], ++i) {
+        int best = 0, known = 1;
+        for (int j = 0; j < $action_counts[i]; ++j) {
+            known = known && own[j] == own[j];
+            best = own[j] > own[best] ? j : best;
+        }
+        action[i] = known && own[best] - own[best] == 0.0f ? best : -1;
+    }
 }
 )";
 

@@ -168,6 +168,8 @@ public:
         add_layers(policy_.layers, common, policy_.layers.size());
         if (auto const* const bounds = std::get_if<box>(&policy_.action_space))
             act_really(*bounds);
+        else if (auto const* const several = std::get_if<multi_discrete>(&policy_.action_space))
+            act_severally(several->counts);
         else
             act_discretely();
         if (critic_) {
@@ -272,6 +274,31 @@ private:
             graph_.border(field::graph::output, "log_probabilities", element::floats, {whole(policy_.last().outputs)},
                           "of each action");
         }
+    }
+
+    void act_severally(std::vector<std::size_t> const& counts) {
+        sizes parts;
+        std::vector<std::string> logits, actions, log_probabilities;
+        for (std::size_t const count : counts) {
+            parts.push_back(whole(count));
+            logits.push_back(fmt::format("logits_{}", logits.size()));
+        }
+        graph_.node("Split",
+                    {value_, graph_.constant("components", element::whole, {whole(parts.size())},
+                                             std::span<std::int64_t const>(parts))},
+                    logits, {{"axis", 1}});
+        for (std::string const& own : logits)
+            actions.push_back(graph_.node("ArgMax", {own}, "action_of_" + own, {{"axis", 1}, {"keepdims", 1}}));
+        graph_.node("Concat", actions, "action", {{"axis", 1}});
+        graph_.border(field::graph::output, "action", element::whole, {whole(parts.size())},
+                      "the most likely ones, done at once, each from 0 on");
+        if (!distribution_)
+            return;
+        for (std::string const& own : logits)
+            log_probabilities.push_back(graph_.node("LogSoftmax", {own}, "log_probabilities_of_" + own, {{"axis", 1}}));
+        graph_.node("Concat", log_probabilities, "log_probabilities", {{"axis", 1}});
+        graph_.border(field::graph::output, "log_probabilities", element::floats, {whole(policy_.last().outputs)},
+                      "of each value of the first action, then of the second, and so on");
     }
 
     void act_really(box const& bounds) {
@@ -420,6 +447,8 @@ private:
     }
 
     [[nodiscard]] nlohmann::ordered_json space() const {
+        if (auto const* const several = std::get_if<multi_discrete>(&policy_.action_space))
+            return {{"kind", "multi_discrete"}, {"actions", several->counts}};
         auto const* const bounds = std::get_if<box>(&policy_.action_space);
         if (bounds == nullptr)
             return {{"kind", "discrete"}, {"actions", policy_.last().outputs}};

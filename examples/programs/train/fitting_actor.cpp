@@ -10,6 +10,8 @@ fitting_actor::fitting_actor(settings const& settings, action_space const& space
                                                              : actors::deviation_model::state_independent,
                                            .initial_deviation = settings.initial_deviation,
                                            .floor = settings.deviation_floor};
+    else if (auto const* const several = std::get_if<multi_discrete>(&space))
+        inner_ = actors::multi_categorical{*several};
 }
 
 std::size_t fitting_actor::output_size(action_space const& space) const {

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/actors/detail/softmax.hpp>
+#include <gmac/actors/detail/space.hpp>
 #include <gmac/core/error.hpp>
-#include <gmac/core/lanes.hpp>
 #include <gmac/core/random.hpp>
-#include <gmac/core/special.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/environment/environment.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <variant>
 
@@ -27,9 +25,8 @@ struct categorical {
     /// Columns that the actor's network must give: the number of actions. Throws unless the space is discrete.
     [[nodiscard]] std::size_t output_size(action_space const& space) const {
         auto const* const actions = std::get_if<discrete>(&space);
-        require(actions != nullptr,
-                "categorical: the action space is a box, but must be discrete; diagonal_gaussian is "
-                "an actor for a box");
+        if (actions == nullptr)
+            detail::refuse_space("categorical", "discrete", space);
         require(actions->count > 0, "categorical: the action space has no actions");
         return actions->count;
     }
@@ -51,7 +48,7 @@ struct categorical {
         require(streams.size() == logits.rows(), "categorical: there are {} random streams for {} rows", streams.size(),
                 logits.rows());
         for (std::size_t i = 0; i < logits.rows(); ++i)
-            actions(i, 0) = draw(logits.row(i), streams[i].uniform<T>());
+            actions(i, 0) = detail::draw_of_softmax(logits.row(i), streams[i].uniform<T>());
     }
 
     /// The most probable action of each row, the first of several.
@@ -59,16 +56,8 @@ struct categorical {
     void mode(Outputs const& outputs, detail::span_of<T const> free, detail::matrix_of<T> actions) const {
         matrix_view<T const> const logits(outputs);
         require_shapes(logits, free.size(), actions.rows(), actions.cols());
-        for (std::size_t i = 0; i < logits.rows(); ++i) {
-            std::size_t best = 0;
-            T spoiled = 0;
-            for (std::size_t j = 0; j < logits.cols(); ++j) {
-                best = logits(i, j) > logits(i, best) ? j : best;
-                spoiled += std::isnan(logits(i, j)) ? logits(i, j) : T(0);
-            }
-            spoiled += logits(i, best) - logits(i, best); // not 0 if it is infinite
-            actions(i, 0) = static_cast<T>(best) + spoiled;
-        }
+        for (std::size_t i = 0; i < logits.rows(); ++i)
+            actions(i, 0) = detail::mode_of_softmax(logits.row(i));
     }
 
     /// log π(a) and the entropy −Σ π log π in nats. An action that is not one of 0 … n − 1 is refused.
@@ -81,21 +70,8 @@ struct categorical {
         require_size(log_probabilities, logits.rows(), "log_probabilities", "categorical");
         require_size(entropies, logits.rows(), "entropies", "categorical");
         require_actions(actions, logits.cols());
-        using V = lanes::lane_for_t<T>;
-        matrix_view<T> const log_probability_column = as_column(log_probabilities);
-        matrix_view<T> const entropy_column = as_column(entropies);
-        for (std::size_t i = 0; i < logits.rows(); i += lanes::width_of<V>) {
-            std::size_t const count = (std::min)(lanes::width_of<V>, logits.rows() - i);
-            auto const all = summarise<V>(logits, i, count);
-            V const action = lanes::load_rows<V>(actions, i, 0, count);
-            V chosen = lanes::constant<V>(0.0);
-            for (std::size_t j = 0; j < logits.cols(); ++j) {
-                V const logit = lanes::load_rows<V>(logits, i, j, count);
-                chosen = lanes::select(action == lanes::constant<V>(static_cast<double>(j)), logit, chosen);
-            }
-            lanes::store_rows<V>(chosen - all.highest - all.log_sum, log_probability_column, i, 0, count);
-            lanes::store_rows<V>(all.entropy, entropy_column, i, 0, count);
-        }
+        detail::softmax_log_probability_and_entropy(logits, actions, as_column(log_probabilities), as_column(entropies),
+                                                    /*add*/ false);
     }
 
     /// The gradient with respect to the logits of Σ_i (c_i log π(a_i) + d_i entropy_i), c = log_probability_gradient and
@@ -112,80 +88,11 @@ struct categorical {
         require_size(entropy_gradient, logits.rows(), "entropy_gradient", "categorical");
         require_shape(output_gradient, logits.rows(), logits.cols(), "output_gradient", "categorical");
         require_actions(actions, logits.cols());
-        using V = lanes::lane_for_t<T>;
-        matrix_view<T const> const policy_gradient = as_column(log_probability_gradient);
-        matrix_view<T const> const bonus_gradient = as_column(entropy_gradient);
-        V const zero = lanes::constant<V>(0.0);
-        for (std::size_t i = 0; i < logits.rows(); i += lanes::width_of<V>) {
-            std::size_t const count = (std::min)(lanes::width_of<V>, logits.rows() - i);
-            auto const all = summarise<V>(logits, i, count);
-            V const action = lanes::load_rows<V>(actions, i, 0, count);
-            V const c = lanes::load_rows<V>(policy_gradient, i, 0, count);
-            V const d = lanes::load_rows<V>(bonus_gradient, i, 0, count);
-            for (std::size_t j = 0; j < logits.cols(); ++j) {
-                V const log_probability = lanes::load_rows<V>(logits, i, j, count) - all.highest - all.log_sum;
-                V const probability = lanes::exp(log_probability);
-                V const hit = lanes::select(action == lanes::constant<V>(static_cast<double>(j)), c, zero);
-                V const surprise = d * probability * (log_probability + all.entropy);
-                // A forbidden action: 0 · −∞ is meant as the limit 0.
-                V const bonus = lanes::select(probability == zero, zero, surprise);
-                lanes::store_rows<V>(hit - c * probability - bonus, output_gradient, i, j, count);
-            }
-        }
+        detail::softmax_gradient(logits, actions, as_column(log_probability_gradient), as_column(entropy_gradient),
+                                 output_gradient);
     }
 
 private:
-    template <class V>
-    struct summary {
-        V highest; ///< the largest logit
-        V log_sum; ///< log Σ exp(z − highest)
-        V entropy;
-    };
-    template <class V, class T>
-    [[nodiscard]] static summary<V> summarise(matrix_view<T const> const& logits, std::size_t first,
-                                              std::size_t count) noexcept {
-        V const zero = lanes::constant<V>(0.0);
-        V highest = lanes::load_rows<V>(logits, first, 0, count);
-        for (std::size_t j = 1; j < logits.cols(); ++j) {
-            V const logit = lanes::load_rows<V>(logits, first, j, count);
-            highest = lanes::select(logit > highest, logit, highest);
-        }
-        V sum = zero;
-        V weighted = zero; // Σ exp(d) d with d = z − highest <= 0
-        for (std::size_t j = 0; j < logits.cols(); ++j) {
-            V const distance = lanes::load_rows<V>(logits, first, j, count) - highest;
-            V const part = lanes::exp(distance);
-            sum = sum + part;
-            weighted = weighted + lanes::select(part == zero, zero, V(part * distance));
-        }
-        V const log_sum = lanes::log(sum);
-        return {highest, log_sum, log_sum - weighted / sum};
-    }
-
-    template <class T>
-    [[nodiscard]] static T draw(vector_view<T const> const& logits, T uniform) noexcept {
-        T highest = logits[0];
-        for (std::size_t j = 1; j < logits.size(); ++j)
-            highest = logits[j] > highest ? logits[j] : highest;
-        T sum = 0;
-        for (std::size_t j = 0; j < logits.size(); ++j)
-            sum += std::exp(logits[j] - highest);
-        if (!(sum >= T(1))) // a NaN, or all are forbidden
-            return (std::numeric_limits<T>::quiet_NaN)();
-        T const mark = uniform * sum;
-        T passed = 0;
-        std::size_t action = 0;
-        for (std::size_t j = 0; j < logits.size(); ++j) {
-            T const part = std::exp(logits[j] - highest);
-            passed += part;
-            if (part > T(0)) // a forbidden action is not drawn, whatever the rounding
-                action = j;
-            if (mark < passed)
-                break;
-        }
-        return static_cast<T>(action);
-    }
-
     static void require_free(std::size_t count) {
         require(count == 0, "categorical: {} free parameters were given, but it has none", count);
     }

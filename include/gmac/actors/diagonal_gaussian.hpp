@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/actors/detail/space.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/random.hpp>
@@ -280,9 +281,8 @@ private:
     [[nodiscard]] std::size_t size_of(action_space const& space) const {
         require_options();
         auto const* const bounds = std::get_if<box>(&space);
-        require(bounds != nullptr,
-                "diagonal_gaussian: the action space is discrete, but must be a box; categorical is an "
-                "actor for a discrete space");
+        if (bounds == nullptr)
+            detail::refuse_space("diagonal_gaussian", "a box", space);
         require(bounds->size() > 0, "diagonal_gaussian: the action space has no elements");
         return bounds->size();
     }

@@ -27,7 +27,7 @@ public:
 
     /// The most likely action of each state: observations [n, state size] → actions [n, action size], n <= rows. If the
     /// environments ask for a history, a row has all observations of the state, as observation_stack gives them.
-    /// `masks` [n, actions] forbid discrete actions by 0, as the environments' action_masks(); an empty view forbids none.
+    /// `masks` [n, mask size] forbid discrete actions by 0, as the environments' action_masks(); an empty view forbids none.
     void act(matrix_view<observation_type const> observations, matrix_view<float> actions,
              matrix_view<std::uint8_t const> masks = {}) {
         act(observations, actions, masks,

@@ -19,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 namespace gmac::inline GMAC_ABI {
 
@@ -109,37 +108,31 @@ public:
 
     /// The outputs of the actor's layer with −∞ for the actions that the masks [n, outputs] forbid by 0, so that these have
     /// the probability 0 and get no gradient; the outputs themselves if there are no masks. Throws gmac::error for masks of
-    /// another shape and for a row that forbids everything.
+    /// another shape.
     matrix_view<scalar const> masked(matrix_view<scalar const> outputs, matrix_view<std::uint8_t const> masks,
                                      workspace& work) const {
         if (masks.empty())
             return outputs;
         require_shape(masks, outputs.rows(), outputs.cols(), "the matrix of action masks", "policy");
         matrix_view<scalar> const allowed(work.allowed.data(), outputs.rows(), outputs.cols());
-        for (std::size_t i = 0; i < outputs.rows(); ++i) {
-            bool any = false;
-            for (std::size_t j = 0; j < outputs.cols(); ++j) {
-                bool const may = masks(i, j) != 0;
-                allowed(i, j) = may ? outputs(i, j) : -std::numeric_limits<scalar>::infinity();
-                any = any || may;
-            }
-            require(any, "policy: the action mask of row {} forbids all of the {} actions, but must allow at least one",
-                    i, outputs.cols());
-        }
+        for (std::size_t i = 0; i < outputs.rows(); ++i)
+            for (std::size_t j = 0; j < outputs.cols(); ++j)
+                allowed(i, j) = masks(i, j) != 0 ? outputs(i, j) : -std::numeric_limits<scalar>::infinity();
         return allowed;
     }
 
     /// Acts on observations [n, inputs]: choose(outputs, free parameters, sampled) writes the actor's actions, [n, action
     /// size], and `actions` are these as the environments take them. `masks` [n, outputs] forbid discrete actions by 0; an
-    /// empty view forbids none. Returns the outputs as the actor saw them.
+    /// empty view forbids none. Returns the outputs as the actor saw them. Throws gmac::error for masks of another shape and
+    /// for one that forbids all actions, or all values of a component.
     template <class Choose>
     matrix_view<scalar const> act(std::span<scalar const> parameters, matrix_view<observation_type const> observations,
                                   action_space const& space, Choose&& choose, matrix_view<scalar> sampled,
                                   matrix_view<float> actions, workspace& work,
                                   matrix_view<std::uint8_t const> masks = {}) const {
         require_shape(actions, observations.rows(), sampled.cols(), "actions", "policy");
-        require(masks.empty() || std::holds_alternative<discrete>(space),
-                "policy: there are action masks, but the action space is a box; masks are for discrete actions");
+        if (!masks.empty())
+            check_masks(masks, observations.rows(), space);
         auto const outputs = masked(forward(parameters, input(observations, work), work), masks, work);
         choose(outputs, free(parameters), sampled);
         to_environment(space, matrix_view<scalar const>(sampled), actions);
@@ -160,6 +153,27 @@ public:
     }
 
 private:
+    static void check_masks(matrix_view<std::uint8_t const> masks, std::size_t rows, action_space const& space) {
+        auto const counts = action_counts(space);
+        require(!counts.empty(),
+                "policy: there are action masks, but the action space is a box; masks are for discrete actions");
+        require_shape(masks, rows, mask_size(space), "the matrix of action masks", "policy");
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t k = 0, first = 0; k < counts.size(); first += counts[k], ++k) {
+                bool any = false;
+                for (std::size_t j = first; j < first + counts[k]; ++j)
+                    any = any || masks(i, j) != 0;
+                require(any || counts.size() > 1,
+                        "policy: the action mask of row {} forbids all of the {} actions, but must allow at least one",
+                        i, counts[k]);
+                require(
+                    any,
+                    "policy: the action mask of row {} forbids all of the {} values of component {}, but must allow at "
+                    "least one",
+                    i, counts[k], k);
+            }
+    }
+
     [[nodiscard]] std::size_t first_free() const noexcept {
         return trunk_.parameter_count() + layer_.parameter_count();
     }

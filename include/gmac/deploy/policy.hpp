@@ -3,6 +3,7 @@
 
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
+#include <gmac/actors/multi_categorical.hpp>
 #include <gmac/agent/policy_network.hpp>
 #include <gmac/backends/simd.hpp>
 #include <gmac/core/archive.hpp>
@@ -31,7 +32,7 @@
 namespace gmac::inline GMAC_ABI {
 
 /// The actors that a policy may have.
-using policy_actor = std::variant<actors::categorical, actors::diagonal_gaussian>;
+using policy_actor = std::variant<actors::categorical, actors::diagonal_gaussian, actors::multi_categorical>;
 
 /// What a policy is besides its trunk and its numbers.
 struct policy_description {
@@ -112,9 +113,9 @@ public:
     [[nodiscard]] memory make_memory(std::size_t rows = 1) const { return memory(*this, rows); }
 
     /// The most likely action of each observation: [n, observation_size()] → [n, action_size()], clipped to the box; a
-    /// discrete action is its number. With a range of statistics the last number of an observation says by which, in [−1, 1],
-    /// which is not checked. A NaN in an observation gives a NaN action. `masks` [n, actions] forbid discrete
-    /// actions by 0, as the environments' action_masks(); an empty view forbids none.
+    /// discrete action is its number, several at once are one each. With a range of statistics the last number of an
+    /// observation says by which, in [−1, 1], which is not checked. A NaN in an observation gives a NaN action. `masks` [n,
+    /// mask size] forbid discrete actions by 0, as the environments' action_masks(); an empty view forbids none.
     void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m,
              matrix_view<std::uint8_t const> masks = {}) const {
         act(observations, actions, m, masks, [&](auto outputs, auto free, auto sampled) {
@@ -217,8 +218,9 @@ void take_statistics(Worlds const& worlds, bool told, Deployed& network) {
 template <class Agent>
 [[nodiscard]] auto deploy(Agent const& agent, std::optional<double> observation_clip = {}) {
     using networks = typename Agent::network_type;
-    static_assert(std::constructible_from<policy_actor, typename Agent::actor_type>,
-                  "a deployed policy has one of the library's actors, categorical or diagonal_gaussian");
+    static_assert(
+        std::constructible_from<policy_actor, typename Agent::actor_type>,
+        "a deployed policy has one of the library's actors, categorical, diagonal_gaussian or multi_categorical");
     deployed_policy<typename networks::backend_type, typename networks::trunk_type>
         policy(agent.networks().trunk(), {agent.actor(), agent.action_space(), observation_clip, agent.value_range()});
     // An agent's parameters begin with its policy's.

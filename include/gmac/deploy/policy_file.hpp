@@ -87,8 +87,8 @@ void describe_observations(Description const& description, nlohmann::ordered_jso
 
 [[nodiscard]] inline nlohmann::ordered_json describe_actor(policy_actor const& actor) {
     auto const* const gaussian = std::get_if<actors::diagonal_gaussian>(&actor);
-    if (!gaussian)
-        return {{"kind", "categorical"}};
+    if (!gaussian) // a list of actions says the rest
+        return {{"kind", std::holds_alternative<actors::categorical>(actor) ? "categorical" : "multi_categorical"}};
     bool const dependent = gaussian->deviations == actors::deviation_model::state_dependent;
     return {{"kind", "diagonal_gaussian"},
             {"deviations", dependent ? "state_dependent" : "state_independent"},
@@ -242,17 +242,23 @@ public:
 
     /// For a trunk that gives so many features.
     [[nodiscard]] policy_description description(std::size_t features, std::size_t bytes) const {
-        return {actor(), action_space(features, bytes), observation_clip(), range()};
+        auto space = action_space(features, bytes);
+        auto acting = actor(space);
+        return {std::move(acting), std::move(space), observation_clip(), range()};
     }
 
 private:
-    [[nodiscard]] policy_actor actor() const {
+    [[nodiscard]] policy_actor actor(gmac::action_space const& space) const {
         std::string const kind = text("/actor/kind");
         if (kind == "categorical")
             return actors::categorical{};
+        if (kind == "multi_categorical") {
+            auto const* const several = std::get_if<multi_discrete>(&space);
+            return several ? actors::multi_categorical{*several} : actors::multi_categorical{};
+        }
         require(kind == "diagonal_gaussian",
-                "{}: the actor is {}, but must be \"categorical\" or \"diagonal_gaussian\"", where_,
-                safetensors::in_quotes(kind));
+                "{}: the actor is {}, but must be \"categorical\", \"diagonal_gaussian\" or \"multi_categorical\"",
+                where_, safetensors::in_quotes(kind));
         std::string const model = text("/actor/deviations");
         require(model == "state_dependent" || model == "state_independent",
                 "{}: the actor's deviations are {}, but must be \"state_dependent\" or \"state_independent\"", where_,
@@ -265,16 +271,28 @@ private:
     }
     [[nodiscard]] gmac::action_space action_space(std::size_t features, std::size_t bytes) const {
         bool const real = json_.contains("action_size");
+        if (!real && at("/actions").is_array()) {
+            multi_discrete space{sizes("/actions", 1)};
+            double sum = 0.0;
+            for (std::size_t const count : space.counts)
+                sum += static_cast<double>(count);
+            require_actor_held(at("/actions").dump(), sum, "actions", features, bytes);
+            return space;
+        }
         nlohmann::json const& count = at(real ? "/action_size" : "/actions");
         std::string_view const what = real ? "action elements" : "actions";
         require(count.is_number_unsigned() && count > 0u, "{}: the policy has {} {}, but must have at least 1", where_,
                 count.dump(), what);
-        // The actor's layer has at least a row of weights and a bias for each.
-        require(count.get<double>() * static_cast<double>(features + 1) * sizeof(float) <= static_cast<double>(bytes),
-                "{}: a policy with {} {} has more numbers than the file", where_, count.dump(), what);
+        require_actor_held(count.dump(), count.get<double>(), what, features, bytes);
         if (real)
             return box::uniform(count.get<std::size_t>(), 0.0f, 0.0f); // the file has the bounds
         return discrete{count.get<std::size_t>()};
+    }
+    /// The actor's layer has at least a row of weights and a bias for each.
+    void require_actor_held(std::string const& text, double count, std::string_view what, std::size_t features,
+                            std::size_t bytes) const {
+        require(count * static_cast<double>(features + 1) * sizeof(float) <= static_cast<double>(bytes),
+                "{}: a policy with {} {} has more numbers than the file", where_, text, what);
     }
 };
 
@@ -326,6 +344,8 @@ void save_policy(std::filesystem::path const& path, deployed_policy<Backend, Tru
                                 {"actor", detail::describe_actor(policy.description().actor)}};
     if (auto const* const numbers = std::get_if<discrete>(&policy.action_space()))
         json["actions"] = numbers->count;
+    else if (auto const* const several = std::get_if<multi_discrete>(&policy.action_space()))
+        json["actions"] = several->counts;
     else
         json["action_size"] = policy.action_size();
     detail::describe_observations(policy.description(), json);

@@ -72,6 +72,19 @@ private:
     std::map<std::string, std::vector<std::byte>> pieces_;
 };
 
+/// What actions there are.
+[[nodiscard]] inline std::string text_of(action_space const& space) {
+    if (auto const* const numbers = std::get_if<discrete>(&space))
+        return fmt::format("{} actions", numbers->count);
+    std::size_t const size = action_size(space);
+    if (std::holds_alternative<box>(space))
+        return size == 1 ? "actions of one number" : fmt::format("actions of {} numbers", size);
+    std::string text;
+    for (std::size_t const count : action_counts(space))
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", count);
+    return fmt::format("{} discrete actions at once, of {}", size, text);
+}
+
 /// Environments that are played by random actions, and all that they write, between guards that nobody may touch.
 template <observation_element O>
 class checked_play {
@@ -94,6 +107,10 @@ public:
         require(worlds_->observation_size() > 0, "an observation has 0 elements");
         if (auto const* discrete = std::get_if<gmac::discrete>(&worlds_->action_space())) {
             require(discrete->count > 0, "the action space has 0 actions");
+        } else if (auto const* several = std::get_if<multi_discrete>(&worlds_->action_space())) {
+            require(several->size() > 0, "the action space has 0 components");
+            for (std::size_t j = 0; j < several->size(); ++j)
+                require(several->counts[j] > 0, "component {} of the action space has 0 values", j);
         } else {
             auto const& bounds = std::get<box>(worlds_->action_space());
             require(bounds.size() > 0 && bounds.low.size() == bounds.high.size(),
@@ -125,13 +142,20 @@ private:
     static constexpr std::size_t guard = 64;
 
     void draw(std::size_t environment, std::vector<float>& to) {
-        if (auto const* discrete = std::get_if<gmac::discrete>(&worlds_->action_space())) {
+        if (auto const counts = action_counts(worlds_->action_space()); !counts.empty()) {
             auto const masks = worlds_->action_masks();
-            std::size_t action = 0;
-            do
-                action = random_.below(static_cast<std::uint32_t>(discrete->count));
-            while (!masks.empty() && masks(environment, action) == 0 && any(masks.row(environment)));
-            to.push_back(static_cast<float>(action));
+            std::size_t first = 0; // of the component's part of the mask
+            for (std::size_t const count : counts) {
+                vector_view<std::uint8_t const> const may = masks.empty()
+                                                                ? vector_view<std::uint8_t const>()
+                                                                : masks.middle_cols(first, count).row(environment);
+                std::size_t action = 0;
+                do
+                    action = random_.below(static_cast<std::uint32_t>(count));
+                while (!may.empty() && may[action] == 0 && any(may));
+                to.push_back(static_cast<float>(action));
+                first += count;
+            }
             return;
         }
         auto const& bounds = std::get<box>(worlds_->action_space());
@@ -217,7 +241,7 @@ public:
         require(count > 0, "there are 0 environments");
         space_ = worlds_[0].world.action_space();
         if constexpr (masked_environment<E>)
-            masks_.assign(count * std::get<discrete>(space_).count, 1);
+            masks_.assign(count * mask_size(space_), 1);
     }
 
     [[nodiscard]] std::size_t size() const noexcept override { return worlds_.size(); }
@@ -241,6 +265,12 @@ public:
                 if constexpr (takes_action<E, int>)
                     if (std::holds_alternative<discrete>(space_))
                         return worlds_[e].world.step(static_cast<int>(actions(e, 0)), worlds_[e].random, observation);
+                if constexpr (takes_action<E, std::span<int const>>)
+                    if (std::holds_alternative<multi_discrete>(space_)) {
+                        auto const given = row(actions, e);
+                        std::vector<int> const whole(given.begin(), given.end());
+                        return worlds_[e].world.step(std::span<int const>(whole), worlds_[e].random, observation);
+                    }
                 if constexpr (takes_action<E, std::span<float const>>)
                     return worlds_[e].world.step(row(actions, e), worlds_[e].random, observation);
                 else
@@ -363,15 +393,9 @@ template <observation_element O>
             first_reset = one.reset();
             first = run(one, options.steps);
             auto const& space = one.worlds().action_space();
-            auto const* discrete = std::get_if<gmac::discrete>(&space);
             std::size_t const frames = one.worlds().history().frames;
             return fmt::format("observations of {} elements{}, {}", one.worlds().observation_size(),
-                               frames > 1 ? fmt::format(", states of {}", frames) : "",
-                               discrete
-                                   ? fmt::format("{} actions", discrete->count)
-                                   : fmt::format("actions of {}", action_size(space) == 1
-                                                                      ? "one number"
-                                                                      : fmt::format("{} numbers", action_size(space))));
+                               frames > 1 ? fmt::format(", states of {}", frames) : "", detail::text_of(space));
         }))
         return findings;
     ask("one alone can be played", [&] {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -35,7 +36,14 @@ struct box {
     [[nodiscard]] std::size_t size() const noexcept { return low.size(); }
 };
 
-using action_space = std::variant<discrete, box>;
+/// Several discrete actions at once: component i of an action is one of 0, …, counts[i] − 1, whatever the others are.
+struct multi_discrete {
+    std::vector<std::size_t> counts;
+
+    [[nodiscard]] std::size_t size() const noexcept { return counts.size(); }
+};
+
+using action_space = std::variant<discrete, box, multi_discrete>;
 
 /// What a step returned besides the observation. `terminated` means that nothing comes after this transition;
 /// `truncated` that the episode was cut (a time limit) and would have gone on. If both are set, termination wins.
@@ -87,7 +95,7 @@ struct finished_episode {
     std::size_t environment = 0;
 };
 
-/// An environment whose step takes this type of action: int, or std::span<float const>.
+/// An environment whose step takes this type of action: int, std::span<float const> or std::span<int const>.
 template <class E, class Action>
 concept takes_action =
     requires(E& world, Action action, random_stream& random, std::span<observation_of<E>> observation) {
@@ -99,10 +107,15 @@ namespace detail {
 template <class E>
 using space_of = std::remove_cvref_t<decltype(std::declval<E const&>().action_space())>;
 
-/// Where action_space returns a gmac::action_space, which of the two it holds is known when the program runs.
+/// Where action_space returns a gmac::action_space, which of the three it holds is known when the program runs.
+template <class E, class Space>
+concept may_have_space =
+    std::same_as<space_of<E>, Space> || !(std::same_as<space_of<E>, discrete> || std::same_as<space_of<E>, box> ||
+                                          std::same_as<space_of<E>, multi_discrete>);
 template <class E>
-concept takes_actions_of_its_space = (!std::same_as<space_of<E>, box> && takes_action<E, int>) ||
-                                     (!std::same_as<space_of<E>, discrete> && takes_action<E, std::span<float const>>);
+concept takes_actions_of_its_space = (may_have_space<E, discrete> && takes_action<E, int>) ||
+                                     (may_have_space<E, box> && takes_action<E, std::span<float const>>) ||
+                                     (may_have_space<E, multi_discrete> && takes_action<E, std::span<int const>>);
 
 template <class E>
 concept has_history = requires(E& world) { world.history(); };
@@ -136,11 +149,12 @@ concept scores_half =
 
 } // namespace detail
 
-/// An environment is a small struct with these members. `step` takes an int for a discrete space and a
-/// std::span<float const> for a box; `reset` and `step` write the new observation, as floats unless the environment
-/// declares `using observation_type = std::uint8_t`. A member `observation_history history() const` asks for states
-/// of several observations, one `void action_mask(std::span<std::uint8_t> allowed) const` forbids actions, one `gmac::drawing
-/// draw() const` shows the state to people. After the end of an episode the caller resets before it steps again.
+/// An environment is a small struct with these members. `step` takes an int for a discrete space, a std::span<float const>
+/// for a box and a std::span<int const> for a multi-discrete space; `reset` and `step` write the new observation, as floats
+/// unless the environment declares `using observation_type = std::uint8_t`. A member `observation_history history() const`
+/// asks for states of several observations, one `void action_mask(std::span<std::uint8_t> allowed) const` forbids actions,
+/// one `gmac::drawing draw() const` shows the state to people. After the end of an episode the caller resets before it
+/// steps again.
 template <class E>
 concept environment =
     observation_element<observation_of<E>> &&
@@ -157,7 +171,9 @@ concept environment_with_history = environment<E> && detail::has_history<E>;
 
 /// An environment in which not every discrete action may be done in every state. After a reset, a restoring and each step
 /// that does not end the episode `action_mask` is given a 1 for each action, and writes a 0 for those that may not come
-/// next; one at least must be left. What it writes must depend on nothing but what `persist` visits.
+/// next; one at least must be left. Of several actions at once it has one number for each value of the first component,
+/// then those of the second, and so on; of each component one must be left. What it writes must depend on nothing but what
+/// `persist` visits.
 template <class E>
 concept masked_environment = environment<E> && detail::has_mask<E>;
 
@@ -201,7 +217,8 @@ concept scored_environment = environment<E> && detail::scores_games<E>;
 
 /// Environments that are stepped together and start a new episode by themselves. This is all that an agent sees of
 /// them, so an agent is compiled once for all environments. Actions are [E, action size] with action size 1 for a
-/// discrete space, whose numbers are stored as floats. O is the element type of the observations.
+/// discrete space and the number of components for a multi-discrete one, whose numbers are stored as floats. O is the
+/// element type of the observations.
 template <observation_element O>
 class basic_environment_batch {
 public:
@@ -218,8 +235,8 @@ public:
     /// How many observations the states have that an agent shall see; a batch hands out one observation at a time.
     [[nodiscard]] virtual observation_history history() const noexcept { return {}; }
 
-    /// Which discrete actions may come next, [E, actions], 0 for those that may not, which a step refuses; an empty view if
-    /// all may, always. The shape never changes; what is in it is of the states that `observe` gives.
+    /// Which discrete actions may come next, [E, mask size], 0 for those that may not, which a step refuses; an empty view
+    /// if all may, always. The shape never changes; what is in it is of the states that `observe` gives.
     [[nodiscard]] virtual matrix_view<std::uint8_t const> action_masks() const noexcept { return {}; }
 
     /// Starts a new episode everywhere, and a new game where episodes are parts of one; observations is [E, observation
@@ -259,9 +276,38 @@ template <observation_element O>
     return worlds.history().frames * worlds.observation_size();
 }
 
+/// How many numbers an action has.
 [[nodiscard]] inline std::size_t action_size(action_space const& space) noexcept {
+    if (auto const* const numbers = std::get_if<multi_discrete>(&space))
+        return numbers->size();
     auto const* continuous = std::get_if<box>(&space);
     return continuous ? continuous->size() : 1;
+}
+
+/// How many values each number of an action has, if these are whole ones: one for a discrete space, one for each component
+/// of a multi-discrete one; none for a box. Of the memory of the space.
+[[nodiscard]] inline std::span<std::size_t const> action_counts(action_space const& space) noexcept {
+    if (auto const* const numbers = std::get_if<discrete>(&space))
+        return {&numbers->count, 1};
+    if (auto const* const numbers = std::get_if<multi_discrete>(&space))
+        return numbers->counts;
+    return {};
+}
+std::span<std::size_t const> action_counts(action_space&& space) = delete; ///< its memory would be gone
+
+/// How many numbers an action mask has: one for each value of each component. 0 for a box.
+[[nodiscard]] inline std::size_t mask_size(action_space const& space) noexcept {
+    std::size_t size = 0;
+    for (std::size_t const count : action_counts(space))
+        size += count;
+    return size;
+}
+
+/// For messages: "discrete", "a box" or "multi-discrete".
+[[nodiscard]] inline std::string_view name_of_kind(action_space const& space) noexcept {
+    return std::holds_alternative<box>(space)        ? "a box"
+           : std::holds_alternative<discrete>(space) ? "discrete"
+                                                     : "multi-discrete";
 }
 
 } // namespace gmac::inline GMAC_ABI

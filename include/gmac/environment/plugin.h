@@ -19,10 +19,12 @@ typedef struct gmac_environment {
     uint32_t version;        /* GMAC_ENVIRONMENT_VERSION */
     char const* name;        /* for messages */
     size_t observation_size; /* floats of an observation */
-    size_t actions;          /* the actions are 0, ..., actions - 1; 0: they are vectors */
+    size_t actions;          /* the actions are 0, ..., actions - 1; 0: they are vectors; of several at once see below */
     size_t action_size;      /* floats of a vector; 1 for a discrete action, which is its number */
     float const* low;        /* [action_size] bounds of a vector; NULL for discrete actions */
     float const* high;
+    /* Several discrete actions at once: action_size is how many, two at least; number i of an action is one of 0, ..., high[i],
+     * and `low` NULL or zeros; `actions` is how many values all of them have together, the sum of the high[i] + 1. */
 
     /* `count` environments whose random numbers all follow from the seed; `options` is text of their own, or empty. NULL if
      * that failed. */
@@ -39,8 +41,8 @@ typedef struct gmac_environment {
     int (*step)(void* environments, float const* actions, float* observations, float* finals, float* rewards,
                 uint8_t* terminated, uint8_t* truncated);
 
-    /* Which discrete actions may come next, [count, actions]: a 0 for those that may not; all are 1 before the call. NULL: all
-     * may, always. */
+    /* Which discrete actions may come next, [count, actions]: a 0 for those that may not; all are 1 before the call. Of several
+     * actions at once the values of the first, then those of the second, and so on. NULL: all may, always. */
     int (*allowed)(void* environments, uint8_t* allowed);
 
     /* All that the next step depends on, so that a run goes on bit for bit after a stop. All three NULL: it starts new

@@ -50,7 +50,7 @@ typedef struct gmac_process {
     } asked, answered; /* at the bytes 16 and 72 */
     /* At byte 128, of the program, before its first answer: */
     uint64_t observation_size;
-    uint64_t discrete_actions; /* 0: vectors, with bounds */
+    uint64_t discrete_actions; /* 0: vectors, with bounds; of several at once, which have bounds too, see plugin.h */
     uint64_t action_size;      /* 1 for a discrete action */
     uint64_t has_masks;        /* 1: gmac_process_allowed is asked for */
     uint64_t has_state;        /* 1: gmac_process_save and gmac_process_load are asked for */

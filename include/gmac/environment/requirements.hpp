@@ -30,19 +30,24 @@ consteval bool require_environment() {
                            { world.action_space() } -> std::convertible_to<action_space>;
                        })
         static_assert(fits,
-                      "this environment has no `action_space() const` that gives a gmac::discrete or a gmac::box");
+                      "this environment has no `action_space() const` that gives a gmac::discrete, a gmac::box or a "
+                      "gmac::multi_discrete");
     else if constexpr (!requires(E& world, random_stream& random, observations seen) {
                            { world.reset(random, seen) } -> std::same_as<void>;
                        })
         static_assert(fits,
                       "this environment has no `void reset(gmac::random_stream&, std::span<float> observation)` (of "
                       "std::uint8_t instead of float if that is its observation_type)");
-    else if constexpr (!takes_action<E, int> && !takes_action<E, std::span<float const>>)
+    else if constexpr (!takes_action<E, int> && !takes_action<E, std::span<float const>> &&
+                       !takes_action<E, std::span<int const>>)
         static_assert(fits,
                       "this environment has no `gmac::transition step(action, gmac::random_stream&, std::span<float> "
-                      "observation)` whose action is an int or a std::span<float const>");
-    else if constexpr (!detail::takes_actions_of_its_space<E> && takes_action<E, int>)
+                      "observation)` whose action is an int, a std::span<float const> or a std::span<int const>");
+    else if constexpr (!detail::takes_actions_of_its_space<E> && detail::may_have_space<E, box>)
         static_assert(fits, "this environment's action space is a box, but its step takes no std::span<float const>");
+    else if constexpr (!detail::takes_actions_of_its_space<E> && detail::may_have_space<E, multi_discrete>)
+        static_assert(fits,
+                      "this environment's action space is multi-discrete, but its step takes no std::span<int const>");
     else if constexpr (!detail::takes_actions_of_its_space<E>)
         static_assert(fits, "this environment's action space is discrete, but its step takes no int");
     else if constexpr (!detail::history_is_readable<E>)

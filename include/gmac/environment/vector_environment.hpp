@@ -55,8 +55,10 @@ public:
         check_spaces();
         observations_.resize(count * observation_size_);
         actions_.resize(count * action_size(space_));
+        if constexpr (takes_whole)
+            whole_.resize(actions_.size());
         if constexpr (masked_environment<E>)
-            masks_.resize(count * action_count(), 1);
+            masks_.resize(count * mask_size_, 1);
         finished_.reserve(count);
     }
 
@@ -67,7 +69,7 @@ public:
 
     [[nodiscard]] matrix_view<std::uint8_t const> action_masks() const noexcept override {
         return masks_.empty() ? matrix_view<std::uint8_t const>()
-                              : matrix_view<std::uint8_t const>(masks_.data(), size(), action_count());
+                              : matrix_view<std::uint8_t const>(masks_.data(), size(), mask_size_);
     }
 
     [[nodiscard]] std::optional<drawing> draw(std::size_t environment) const override {
@@ -154,6 +156,7 @@ public:
 private:
     static constexpr bool takes_int = takes_action<E, int>;
     static constexpr bool takes_span = takes_action<E, std::span<float const>>;
+    static constexpr bool takes_whole = takes_action<E, std::span<int const>>;
 
     /// An environment and what belongs to it alone, on cache lines that no other thread writes.
     struct alignas(64) slot {
@@ -178,11 +181,17 @@ private:
         detail::check_space("vector_environment", space_, observation_size_);
         require(history_.frames > 0,
                 "vector_environment: the environment's history has 0 frames, but must have at least 1");
-        bool const is_discrete = std::holds_alternative<discrete>(space_);
-        require(is_discrete ? takes_int : takes_span,
-                "vector_environment: the environment's action space is {}, but its step takes {}",
-                is_discrete ? "discrete" : "a box", is_discrete ? "no int" : "no std::span<float const>");
-        require(is_discrete || !masked_environment<E>,
+        mask_size_ = mask_size(space_);
+        bool const is_box = std::holds_alternative<box>(space_), is_discrete = std::holds_alternative<discrete>(space_);
+        require(is_box        ? takes_span
+                : is_discrete ? takes_int
+                              : takes_whole,
+                "vector_environment: the environment's action space is {}, but its step takes no {}",
+                name_of_kind(space_),
+                is_box        ? "std::span<float const>"
+                : is_discrete ? "int"
+                              : "std::span<int const>");
+        require(!is_box || !masked_environment<E>,
                 "vector_environment: the environment has an action_mask, but its action space is a box; a mask is for "
                 "discrete actions");
         for (std::size_t i = 1; i < size(); ++i) {
@@ -195,18 +204,16 @@ private:
         }
     }
 
-    /// 0 if the space is a box.
-    [[nodiscard]] std::size_t action_count() const noexcept {
-        auto const* const numbers = std::get_if<discrete>(&space_);
-        return numbers ? numbers->count : 0;
+    [[nodiscard]] std::span<std::uint8_t> mask(std::size_t i) noexcept {
+        return std::span(masks_).subspan(i * mask_size_, mask_size_);
     }
     void look_at_mask([[maybe_unused]] std::size_t i) {
         if constexpr (masked_environment<E>) {
             slot& own = slots_[i];
-            auto const allowed = std::span(masks_).subspan(i * action_count(), action_count());
+            auto const allowed = mask(i);
             std::fill(allowed.begin(), allowed.end(), std::uint8_t(1));
             std::as_const(own.world).action_mask(allowed);
-            own.fault.check_mask(allowed, own.length);
+            own.fault.check_mask(action_counts(space_), allowed, own.length);
         }
     }
 
@@ -236,11 +243,11 @@ private:
                 float const action = actions(i, j);
                 if (!detail::contains(space_, j, action)) [[unlikely]]
                     detail::raise_action("vector_environment", space_, i, slots_[i].length + 1, j, action);
-                if constexpr (masked_environment<E>)
-                    if (masks_[i * action_count() + static_cast<std::size_t>(action)] == 0) [[unlikely]]
-                        detail::raise_forbidden("vector_environment", i, slots_[i].length + 1, action);
                 actions_[i * actions.cols() + j] = action;
             }
+            if constexpr (masked_environment<E>)
+                detail::check_allowed("vector_environment", action_counts(space_), mask(i), i, slots_[i].length + 1,
+                                      actions.row(i));
         }
     }
 
@@ -250,11 +257,17 @@ private:
             if (std::holds_alternative<discrete>(space_))
                 return own.world.step(static_cast<int>(actions_[i]), own.random, observation(i));
         }
-        if constexpr (takes_span) {
-            std::size_t const width = actions_.size() / size();
-            return own.world.step(std::span<float const>(actions_).subspan(i * width, width), own.random,
-                                  observation(i));
+        std::size_t const width = actions_.size() / size();
+        auto const given = std::span<float const>(actions_).subspan(i * width, width);
+        if constexpr (takes_whole) {
+            if (std::holds_alternative<multi_discrete>(space_)) {
+                auto const action = std::span(whole_).subspan(i * width, width);
+                std::ranges::transform(given, action.begin(), [](float number) { return static_cast<int>(number); });
+                return own.world.step(std::span<int const>(action), own.random, observation(i));
+            }
         }
+        if constexpr (takes_span)
+            return own.world.step(given, own.random, observation(i));
         return {};
     }
 
@@ -350,12 +363,13 @@ private:
 
     std::deque<slot> slots_; // a deque, so that an environment need not be movable
     gmac::action_space space_;
-    std::size_t observation_size_ = 0;
+    std::size_t observation_size_ = 0, mask_size_ = 0;
     executor* executor_ = nullptr;
     observation_history history_;
     std::vector<O> observations_;     // [E, observation size]
     std::vector<float> actions_;      // [E, action size]
-    std::vector<std::uint8_t> masks_; // [E, actions], if the environments have masks
+    std::vector<int> whole_;          // the same of several discrete actions at once
+    std::vector<std::uint8_t> masks_; // [E, mask size], if the environments have masks
     std::vector<finished_episode> finished_;
     bool needs_reset_ = true;
     bool started_ = false;

@@ -4,6 +4,7 @@
 #include <gmac/actors/actor.hpp>
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
+#include <gmac/actors/multi_categorical.hpp>
 #include <gmac/train/settings.hpp>
 
 #include <cstddef>
@@ -16,12 +17,12 @@ namespace gmac::inline GMAC_ABI::train {
 /// one, and not for each of them.
 class fitting_actor {
 public:
-    using either = std::variant<actors::categorical, actors::diagonal_gaussian>;
+    using any = std::variant<actors::categorical, actors::diagonal_gaussian, actors::multi_categorical>;
 
     fitting_actor() = default;
     fitting_actor(settings const& settings, action_space const& space);
 
-    operator either() const { return inner_; }
+    operator any() const { return inner_; }
 
     [[nodiscard]] std::size_t output_size(action_space const& space) const;
     [[nodiscard]] std::size_t free_parameter_count(action_space const& space) const;
@@ -37,7 +38,7 @@ public:
                   matrix_view<float> output_gradient, std::span<float> free_gradient) const;
 
 private:
-    either inner_;
+    any inner_;
 };
 
 static_assert(actor<fitting_actor, float>);

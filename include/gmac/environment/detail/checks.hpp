@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,10 +46,19 @@ void copy_row(std::span<T const> from, vector_view<T> const& to) noexcept {
 /// `where` begins an error, here and below.
 inline void check_space(std::string_view where, action_space const& space, std::size_t observation_size) {
     require(observation_size > 0, "{}: the environment's observation size is 0, but must be positive", where);
+    // A whole number is handed over as a float, which counts in ones up to 2^24.
+    constexpr std::size_t most = 1u << 24u;
     if (auto const* numbers = std::get_if<discrete>(&space)) {
-        // An action is handed over as a float, which counts in ones up to 2^24.
-        require(numbers->count >= 1 && numbers->count <= (1u << 24u),
-                "{}: the action space has {} actions, but must have 1 to 16777216", where, numbers->count);
+        require(numbers->count >= 1 && numbers->count <= most,
+                "{}: the action space has {} actions, but must have 1 to {}", where, numbers->count, most);
+        return;
+    }
+    if (auto const* numbers = std::get_if<multi_discrete>(&space)) {
+        require(numbers->size() > 0, "{}: the action space has no components, but needs at least 1", where);
+        for (std::size_t j = 0; j < numbers->size(); ++j)
+            require(numbers->counts[j] >= 1 && numbers->counts[j] <= most,
+                    "{}: component {} of the action space has {} values, but must have 1 to {}", where, j,
+                    numbers->counts[j], most);
         return;
     }
     auto const& bounds = std::get<box>(space);
@@ -64,16 +74,16 @@ inline void check_space(std::string_view where, action_space const& space, std::
 [[nodiscard]] inline bool same_space(action_space const& a, action_space const& b) noexcept {
     if (a.index() != b.index())
         return false;
-    if (auto const* numbers = std::get_if<discrete>(&a))
-        return numbers->count == std::get<discrete>(b).count;
+    if (!std::holds_alternative<box>(a))
+        return std::ranges::equal(action_counts(a), action_counts(b));
     auto const& bounds = std::get<box>(a);
     return bounds.low == std::get<box>(b).low && bounds.high == std::get<box>(b).high;
 }
 
 /// False for a NaN and for a number between two discrete actions.
 [[nodiscard]] inline bool contains(action_space const& space, std::size_t element, float action) noexcept {
-    if (auto const* numbers = std::get_if<discrete>(&space))
-        return action >= 0.0f && action < static_cast<float>(numbers->count) &&
+    if (auto const counts = action_counts(space); !counts.empty())
+        return action >= 0.0f && action < static_cast<float>(counts[element]) &&
                static_cast<float>(static_cast<std::uint32_t>(action)) == action;
     auto const& bounds = std::get<box>(space);
     return action >= bounds.low[element] && action <= bounds.high[element] && is_finite(action);
@@ -86,6 +96,11 @@ inline void check_space(std::string_view where, action_space const& space, std::
             "{}: environment {}, step {} of its episode: the action is {}, but must be a whole "
             "number from 0 to {}",
             where, environment, step, action, numbers->count - 1);
+    if (auto const* numbers = std::get_if<multi_discrete>(&space))
+        fail(
+            "{}: environment {}, step {} of its episode: component {} of the action is {}, but must be a whole "
+            "number from 0 to {}",
+            where, environment, step, element, action, numbers->counts[element] - 1);
     auto const& bounds = std::get<box>(space);
     fail(
         "{}: environment {}, step {} of its episode: action element {} is {}, but must be a finite "
@@ -108,10 +123,33 @@ void check_step_shapes(matrix_view<float const> const& actions, basic_step_resul
             result.rewards.size(), result.terminated.size(), result.truncated.size(), count);
 }
 
-[[noreturn]] inline void raise_forbidden(std::string_view where, std::size_t environment, std::uint64_t step,
-                                         float action) {
-    fail("{}: environment {}, step {} of its episode: the action is {}, which action_mask forbids there", where,
-         environment, step, action);
+/// Throws gmac::error for an action of this environment that its mask forbids, [mask size].
+inline void check_allowed(std::string_view where, std::span<std::size_t const> counts,
+                          std::span<std::uint8_t const> mask, std::size_t environment, std::uint64_t step,
+                          vector_view<float const> const& action) {
+    std::size_t first = 0; // of the component's part of the mask
+    for (std::size_t j = 0; j < counts.size(); ++j) {
+        if (mask[first + static_cast<std::size_t>(action[j])] == 0) [[unlikely]] {
+            if (counts.size() == 1)
+                fail("{}: environment {}, step {} of its episode: the action is {}, which action_mask forbids there",
+                     where, environment, step, action[j]);
+            fail(
+                "{}: environment {}, step {} of its episode: component {} of the action is {}, which action_mask "
+                "forbids there",
+                where, environment, step, j, action[j]);
+        }
+        first += counts[j];
+    }
+}
+
+/// The first component of which a mask forbids all values; their number if there is none.
+[[nodiscard]] inline std::size_t component_without_choice(std::span<std::size_t const> counts,
+                                                          std::span<std::uint8_t const> mask) noexcept {
+    std::size_t first = 0;
+    for (std::size_t j = 0; j < counts.size(); first += counts[j], ++j)
+        if (std::ranges::all_of(mask.subspan(first, counts[j]), [](std::uint8_t may) { return may == 0; }))
+            return j;
+    return counts.size();
 }
 
 /// The first number of an environment that was not finite, or a mask that allowed no action. Tasks write it down, and the
@@ -140,18 +178,19 @@ public:
     }
 
     /// Without an action that is allowed the episode cannot go on.
-    void check_mask(std::span<std::uint8_t const> allowed, std::uint64_t step) noexcept {
-        if (std::all_of(allowed.begin(), allowed.end(), [](std::uint8_t may) { return may == 0; })) [[unlikely]]
-            note(quantity::mask, 0.0, allowed.size(), step);
+    void check_mask(std::span<std::size_t const> counts, std::span<std::uint8_t const> allowed,
+                    std::uint64_t step) noexcept {
+        if (std::size_t const j = component_without_choice(counts, allowed); j < counts.size()) [[unlikely]]
+            note(quantity::mask, static_cast<double>(counts[j]), counts.size() > 1 ? j : no_component, step);
     }
 
     [[noreturn]] void raise(std::size_t environment) const {
         std::string const when = step_ == 0 ? "reset" : "step " + std::to_string(step_) + " of its episode";
         if (what_ == quantity::mask)
             fail(
-                "vector_environment: environment {}, {}: action_mask forbids all of the {} actions, but must allow at "
-                "least one",
-                environment, when, element_);
+                "vector_environment: environment {}, {}: action_mask forbids all of the {} {}, but must allow at least one",
+                environment, when, value_,
+                element_ == no_component ? "actions" : "values of component " + std::to_string(element_));
         if (what_ == quantity::reward)
             fail("vector_environment: environment {}, {}: the reward is {}, but must be finite{}", environment, when,
                  value_, is_finite(value_) ? " as a float" : "");
@@ -161,6 +200,7 @@ public:
 
 private:
     enum class quantity : std::uint8_t { none, reward, observation, mask };
+    static constexpr std::size_t no_component = (std::numeric_limits<std::size_t>::max)();
 
     void note(quantity what, double value, std::size_t element, std::uint64_t step) noexcept {
         if (found())
@@ -172,8 +212,8 @@ private:
     }
 
     quantity what_ = quantity::none;
-    double value_ = 0.0;
-    std::size_t element_ = 0; // of an observation; of a mask, how many it has
+    double value_ = 0.0;      // of a mask, how many values all are forbidden
+    std::size_t element_ = 0; // of an observation; of a mask, the component, if there are several
     std::uint64_t step_ = 0;
 };
 

@@ -184,6 +184,10 @@ private:
         return std::span(of).subspan(e * observation_size(), observation_size());
     }
 
+    [[nodiscard]] std::span<std::uint8_t const> mask(std::size_t e) const noexcept {
+        return std::span(masks_).subspan(e * library_.actions, library_.actions);
+    }
+
     void call(std::string_view what, int code) const {
         require(code == 0, "{}: {} failed: {}", source_->file(), what, code == 0 ? "" : source_->problem());
     }
@@ -216,16 +220,17 @@ private:
     }
 
     void take_actions(matrix_view<float const> const& actions) {
-        for (std::size_t e = 0; e < count_; ++e)
+        for (std::size_t e = 0; e < count_; ++e) {
             for (std::size_t j = 0; j < actions.cols(); ++j) {
                 float const action = actions(e, j);
                 if (!detail::contains(action_space(), j, action)) [[unlikely]]
                     detail::raise_action(source_->file(), action_space(), e, lengths_[e] + 1, j, action);
-                if (!masks_.empty() && masks_[e * library_.actions + static_cast<std::size_t>(action)] == 0)
-                    [[unlikely]]
-                    detail::raise_forbidden(source_->file(), e, lengths_[e] + 1, action);
                 actions_[e * actions.cols() + j] = action;
             }
+            if (!masks_.empty())
+                detail::check_allowed(source_->file(), action_counts(action_space()), mask(e), e, lengths_[e] + 1,
+                                      actions.row(e));
+        }
     }
 
     void finish_step(std::size_t e, step_result const& result) {
@@ -257,13 +262,19 @@ private:
             return;
         std::ranges::fill(masks_, std::uint8_t(1));
         call("allowed", library_.allowed(environments_.get(), masks_.data()));
+        auto const counts = action_counts(action_space());
         for (std::size_t e = 0; e < count_; ++e) {
-            auto const own = std::span(masks_).subspan(e * library_.actions, library_.actions);
+            std::size_t const k = detail::component_without_choice(counts, mask(e));
             require(
-                std::ranges::any_of(own, [](std::uint8_t may) { return may != 0; }),
+                k == counts.size() || counts.size() > 1,
                 "{}: environment {}, after step {} of its episode: all of the {} actions are forbidden, but at least one "
                 "must be allowed",
-                source_->file(), e, lengths_[e], own.size());
+                source_->file(), e, lengths_[e], library_.actions);
+            require(
+                k == counts.size(),
+                "{}: environment {}, after step {} of its episode: all of the {} values of component {} are forbidden, "
+                "but at least one must be allowed",
+                source_->file(), e, lengths_[e], k == counts.size() ? 0 : counts[k], k);
         }
     }
 

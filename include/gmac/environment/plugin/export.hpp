@@ -124,10 +124,14 @@ private:
         vector_environment<E> const one(1, 0, [](std::size_t) { return make_one({}); });
         observation_size_ = one.observation_size();
         action_size_ = gmac::action_size(one.action_space());
-        if (auto const* const numbers = std::get_if<discrete>(&one.action_space()))
-            actions_ = numbers->count;
+        actions_ = mask_size(one.action_space());
+        if (auto const* const bounds = std::get_if<box>(&one.action_space()))
+            bounds_ = *bounds;
         else
-            bounds_ = std::get<box>(one.action_space());
+            for (std::size_t const count : action_counts(one.action_space())) {
+                bounds_.low.push_back(0.0f);
+                bounds_.high.push_back(static_cast<float>(count - 1));
+            }
     }
 
     [[nodiscard]] gmac_environment describe(char const* name) const noexcept {

@@ -6,6 +6,7 @@
 #include <gmac/environment/detail/checks.hpp>
 #include <gmac/environment/environment.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -49,20 +50,43 @@ protected:
             require(there, "{}: the environment's {} is NULL", file_, name);
         require((is.state_size != nullptr) == (is.save != nullptr) && (is.save != nullptr) == (is.load != nullptr),
                 "{}: state_size, save and load must all be there or all be NULL", file_);
-        require(is.actions == 0 || is.action_size == 1,
-                "{}: a discrete action is one number, but the environment's action_size is {}", file_, is.action_size);
+        require(is.actions == 0 || is.action_size > 0,
+                "{}: there are {} discrete actions, but action_size is 0, and must be 1, or how many are done at once",
+                file_, is.actions);
         require(is.actions > 0 || is.allowed == nullptr, "{}: `allowed` is for discrete actions", file_);
         require(is.actions > 0 || is.action_size == 0 || (is.low != nullptr && is.high != nullptr),
                 "{}: the actions are vectors, but their bounds are NULL", file_);
-        if (is.actions > 0)
+        if (is.actions == 0)
+            space_ = box{{is.low, is.low + is.action_size}, {is.high, is.high + is.action_size}};
+        else if (is.action_size == 1)
             space_ = discrete{is.actions};
         else
-            space_ = box{{is.low, is.low + is.action_size}, {is.high, is.high + is.action_size}};
+            space_ = several(is);
         check_space(file_, space_, is.observation_size);
         description_ = &is;
     }
 
 private:
+    [[nodiscard]] multi_discrete several(gmac_environment const& is) const {
+        require(is.high != nullptr,
+                "{}: there are {} discrete actions at once, but `high`, the last value of each, is NULL", file_,
+                is.action_size);
+        multi_discrete space;
+        std::size_t sum = 0;
+        for (std::size_t k = 0; k < is.action_size; ++k) {
+            float const low = is.low != nullptr ? is.low[k] : 0.0f, high = is.high[k];
+            require(low == 0.0f && high >= 0.0f && high < 0x1p24f && high == std::floor(high),
+                    "{}: component {} of the actions has the bounds {} and {}, but must begin at 0 and end at a whole "
+                    "number below 16777216",
+                    file_, k, low, high);
+            space.counts.push_back(static_cast<std::size_t>(high) + 1);
+            sum += space.counts.back();
+        }
+        require(sum == is.actions, "{}: the {} discrete actions at once have {} values together, but `actions` is {}",
+                file_, is.action_size, sum, is.actions);
+        return space;
+    }
+
     std::string file_;
     gmac_environment const* description_ = nullptr;
     gmac::action_space space_;
