@@ -76,7 +76,8 @@ TEST_CASE("own program: options of the environment reach it, and are stored, and
     CHECK(state_of(folder.path / "halves") == state_of(folder.path / "whole"));
     CHECK(numbers_of(folder.path / "halves") == numbers_of(folder.path / "whole"));
 
-    done(mine(fmt::format("--frames 8192 --out {} --env-option wind=0.25{}", folder / "wide", small)));
+    std::ofstream(folder.path / "wind.toml") << "env-option = wind=0.25\n";
+    done(mine(fmt::format("--frames 8192 --out {} --config {}{}", folder / "wide", folder / "wind.toml", small)));
     CHECK(json_in(folder.path / "wide" / "config.json")["env-option"] ==
           nlohmann::json{{"columns", "12"}, {"wind", "0.25"}});
     CHECK(best_return(folder.path / "wide") <= -13.0);
