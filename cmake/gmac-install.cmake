@@ -10,14 +10,10 @@ install(DIRECTORY include/gmac DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONE
 install(TARGETS gmac gmac-native EXPORT gmac COMPONENT dev)
 install(EXPORT gmac NAMESPACE gmac:: FILE gmac-targets.cmake DESTINATION "${gmac_package_folder}" COMPONENT dev)
 
+# The library itself is installed by examples/programs/train.
 set(gmac_train_with_httplib OFF)
-if(TARGET gmac_train)
-    if(TARGET httplib::httplib)
-        set(gmac_train_with_httplib ON)
-    endif()
-    install(TARGETS gmac_train EXPORT gmac-train DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT train)
-    install(EXPORT gmac-train NAMESPACE gmac:: FILE gmac-train-targets.cmake DESTINATION "${gmac_package_folder}"
-            COMPONENT train)
+if(TARGET gmac_train AND TARGET httplib::httplib)
+    set(gmac_train_with_httplib ON)
 endif()
 
 configure_package_config_file(

@@ -151,8 +151,9 @@ TEST_CASE("options of games do not go with another environment") {
          {"--preprocessing paper", "--preprocessing machado2018", "--mode 1", "--difficulty 0", "--rom x", "--roms x"})
         for (std::string const environment : {"classic/cart_pole", "minatar/breakout"})
             refuses(option, "Atari games", environment);
-    for (std::string const option : {"--sticky 0.25", "--full-action-set true", "--trunk conv:16x3x1"})
+    for (std::string const option : {"--sticky 0.25", "--full-action-set true"})
         refuses(option, "Atari and MinAtar games", "classic/cart_pole");
+    refuses("--trunk conv:16x3x1", "Images", "classic/cart_pole");
     refuses("--ramping true", "MinAtar games", "ale/breakout");
     refuses("--pushes 1", "Robots", "classic/cart_pole");
     refused("--sticky nan --preprocessing nonsense",

@@ -64,7 +64,8 @@ TEST_CASE("own program: --help knows its environment, options, presets and sub-c
 
 TEST_CASE("own program: options of the environment reach it, and are stored, and a resumed run has them, bit for bit") {
     scratch folder;
-    auto const options = std::string(" --env-option columns=3 --env-option wind=0");
+    // Of a schedule over the run the first half would be another one.
+    std::string const options = " --schedule constant --env-option columns=3 --env-option wind=0";
     done(mine(fmt::format("--frames 8192 --out {}{}{}", folder / "whole", options, small)));
     CHECK(json_in(folder.path / "whole" / "config.json")["env-option"] ==
           nlohmann::json{{"columns", "3"}, {"wind", "0"}});
@@ -76,7 +77,8 @@ TEST_CASE("own program: options of the environment reach it, and are stored, and
     CHECK(state_of(folder.path / "halves") == state_of(folder.path / "whole"));
     CHECK(numbers_of(folder.path / "halves") == numbers_of(folder.path / "whole"));
 
-    done(mine(fmt::format("--frames 8192 --out {} --env-option wind=0.25{}", folder / "wide", small)));
+    std::ofstream(folder.path / "wind.toml") << "env-option = wind=0.25\n";
+    done(mine(fmt::format("--frames 8192 --out {} --config {}{}", folder / "wide", folder / "wind.toml", small)));
     CHECK(json_in(folder.path / "wide" / "config.json")["env-option"] ==
           nlohmann::json{{"columns", "12"}, {"wind", "0.25"}});
     CHECK(best_return(folder.path / "wide") <= -13.0);

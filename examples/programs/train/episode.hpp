@@ -2,6 +2,7 @@
 #pragma once
 
 #include "output/value_panel.hpp"
+#include "settings.hpp"
 
 #include <gmac/environment/environment.hpp>
 #include <gmac/train/trainer.hpp>

@@ -83,9 +83,10 @@ namespace gmac::examples::train {
 namespace {
 
 /// Headings in --help of options that are of a few environments, which name them in their entries.
-constexpr std::array<std::string_view, 6> special_groups{"Robots",
+constexpr std::array<std::string_view, 7> special_groups{"Robots",
                                                          "Windy cliff",
                                                          "Environments of your own",
+                                                         "Images",
                                                          "Atari and MinAtar games",
                                                          "MinAtar games",
                                                          "Atari games"};
@@ -161,7 +162,8 @@ void from_json_value(std::string_view name, nlohmann::ordered_json const& json, 
 }
 
 [[nodiscard]] bool has_group(environment_entry const& entry, std::string_view group) {
-    return std::ranges::find(entry.groups, group) != entry.groups.end();
+    return group == "Images" ? entry.make_images != nullptr
+                             : std::ranges::find(entry.groups, group) != entry.groups.end();
 }
 
 template <class T>
@@ -235,6 +237,11 @@ std::vector<std::string> critics_of(settings const& settings) {
 settings default_settings(registry const& known, std::string const& environment, std::string const& algorithm) {
     auto const& entry = find_environment(known, environment);
     settings all = entry.defaults ? entry.defaults(environment, algorithm) : own_defaults();
+    if (!entry.defaults && entry.make_images) { // of which no more is known
+        all.normalize_observations = all.normalize_rewards = false;
+        all.agent.shared_trunk = true;
+        all.agent.hidden = {128};
+    }
     all.environment = environment;
     all.algorithm = algorithm;
     complete(known, all);

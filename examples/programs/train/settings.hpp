@@ -137,7 +137,7 @@ void describe(settings& all, Visit&& visit) {
     visit("Windy cliff", "exploring-starts", all.exploring_starts,
           "share of the episodes in training that begin at any height");
     visit("Environments of your own", "env-options", all.environment_options, "text that it is given");
-    visit("Atari and MinAtar games", "trunk", all.trunk,
+    visit("Images", "trunk", all.trunk,
           "conv:FILTERSxKERNELxSTRIDE for each convolution, then widths in place of --hidden; by default the "
           "paper's convolutions for Atari games and conv:16x3x1 for MinAtar");
     visit("Atari and MinAtar games", "sticky", all.sticky,

@@ -25,13 +25,13 @@
 #include <utility>
 #include <vector>
 
-// Compiled once, in the library gmac::train.
+/// @cond compiled once, in the library gmac::train
 namespace gmac::inline GMAC_ABI {
 extern template struct backends::maps<float>;
 extern template struct backends::simd<float>;
 extern template void nn::initialize_orthogonal<float>(matrix_view<float>, float, random_stream&);
 } // namespace gmac::inline GMAC_ABI
-
+/// @endcond
 namespace gmac::inline GMAC_ABI::train {
 
 /// A part of a value distribution, in the units that the agent learns in. A deviation of zero is a point.

@@ -190,7 +190,7 @@ private:
                                             "best_policy.safetensors", "machine.json", "observed.json", "report.html"})
             if (name == ours || name == std::string(ours) + ".partial")
                 return true;
-        for (std::string_view const picture : {"learning_curve.", "value_densities.", "play.gif"})
+        for (std::string_view const picture : {"learning_curve.", "value_densities.", "play."})
             if (name.starts_with(picture))
                 return true;
         if (name.starts_with("checkpoint-") && (name.ends_with(".safetensors") || name.ends_with(".partial")))
