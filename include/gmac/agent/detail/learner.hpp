@@ -242,7 +242,7 @@ private:
         if (!(std::isfinite(loss) && std::isfinite(norm))) [[unlikely]]
             fail("{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite{}",
                  from_.name, report.update, batch, loss / static_cast<double>(total), norm,
-                 ranks_ ? those_at_fault(*ranks_, !is_finite(parts, here.loss)) : std::string());
+                 ranks_ ? those_at_fault(*ranks_, is_at_fault(rows, parts, here.loss)) : std::string());
         report.gradient_norm += norm;
         return kl;
     }
@@ -262,12 +262,21 @@ private:
         ranks_->all_reduce(gradient_.span());
         return {static_cast<double>(gradient_[parameters_]), static_cast<double>(gradient_[parameters_ + 1])};
     }
-    [[nodiscard]] bool is_finite(std::size_t parts, double loss) const noexcept {
-        bool finite = std::isfinite(loss);
+    /// Whether what is not finite is so on this rank, and not only by what it shares with others.
+    [[nodiscard]] bool is_at_fault(std::span<std::uint32_t const> rows, std::size_t parts, double loss) const {
+        bool finite = true;
+        if constexpr (acts) {
+            for (std::uint32_t const row : rows)
+                finite = finite && std::isfinite(from_.advantages[row]);
+            for (shared_moments const& all : shared_advantages_)
+                if (finite && !std::isfinite(all.mean))
+                    return false;
+        }
+        finite = finite && std::isfinite(loss);
         for (std::size_t s = 0; s < parts; ++s)
             for (scalar const g : parts_[s].gradient.span())
                 finite = finite && std::isfinite(g);
-        return finite;
+        return !finite;
     }
 
     /// The norm of the whole gradient before it was clipped.
