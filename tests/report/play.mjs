@@ -13,14 +13,15 @@ import {Browser} from "../support/browser.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "an episode "));
 const page_of = (run) => join(folder, run, "play.html");
-const small = ["--no-pictures", "--no-report", "--evaluation-episodes", "0", "--envs", "2", "--steps", "64", "--epochs", "1", "--frames", "256"];
+const small = ["--no-pictures", "--no-report", "--evaluation-episodes", "0"];
 const other = process.env.GMAC_WITH_BULLET === "1" ? "bullet/hopper" : "minatar/breakout";
 
 let browser;
 before(async () => {
-    execFileSync(process.env.GMAC_MY_TRAIN, [...small, "--out", join(folder, "mine")], {stdio: "ignore"});
+    // So long that the walker does not fall at once.
+    execFileSync(process.env.GMAC_MY_TRAIN, [...small, "--frames", "20000", "--envs", "8", "--out", join(folder, "mine")], {stdio: "ignore"});
     execFileSync(process.env.GMAC_MY_TRAIN, ["play", join(folder, "mine"), "--seed", "3", "--steps", "40"], {stdio: "ignore"});
-    execFileSync(process.env.GMAC_TRAIN, [...small, "--env", other, "--out", join(folder, "other")], {stdio: "ignore"});
+    execFileSync(process.env.GMAC_TRAIN, [...small, "--env", other, "--frames", "256", "--envs", "2", "--steps", "64", "--epochs", "1", "--out", join(folder, "other")], {stdio: "ignore"});
     execFileSync(process.env.GMAC_TRAIN, ["play", join(folder, "other"), "--steps", "40"], {stdio: "ignore"});
     browser = await Browser.start();
     await browser.command("Network.enable");

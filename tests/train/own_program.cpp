@@ -100,7 +100,7 @@ TEST_CASE("own program: options of the environment that are none are refused, an
     refused("--env-option columns=4.5", "--env-option columns is \"4.5\", but must be a whole number");
     refused("--env-option wind", "--env-option is \"wind\", but must be NAME=VALUE");
     refused("--env-option wind=1 --env-option wind=0", "--env-option wind is given twice");
-    refused("--env-option wind=2", "wind is 2, but must be in [0, 1]"); // says the environment
+    refused("--env-option wind=2", "mine/cliff: wind is 2, but must be in [0, 1]"); // says the environment
     refused("--env classic/cart_pole", "unknown environment \"classic/cart_pole\"; known are mine/cliff");
 
     done(mine(fmt::format("--frames 256 --out {}{}", folder / "run", small)));

@@ -78,8 +78,14 @@ public:
                             make = std::move(make)](settings const& settings, std::size_t count, std::uint64_t seed,
                                                     executor& tasks) {
             environment_values const values(options, settings.environment_values);
-            return std::make_unique<vector_environment<E>>(
-                count, seed, [&](std::size_t) -> E { return make(values); }, &tasks);
+            auto const made = [&](std::size_t) -> E {
+                try {
+                    return make(values);
+                } catch (error const& problem) {
+                    fail("{}: {}", settings.environment, problem.what());
+                }
+            };
+            return std::make_unique<vector_environment<E>>(count, seed, made, &tasks);
         };
         if constexpr (std::same_as<observation_of<E>, float>)
             entry.make = batch;

@@ -45,8 +45,11 @@ constexpr std::string_view family = "bullet/";
 
 [[nodiscard]] bullet::robot const& robot_of(stored_run const& run, std::filesystem::path const& path) {
     std::string const& name = run.settings().environment;
-    require(name.starts_with(family), "--checkpoint {}: it is of a run on {}, but only robots ({}…) can be drawn",
-            path.string(), name, family);
+    require(
+        name.starts_with(family),
+        "--checkpoint {}: it is of a run on {}, but only robots ({}…) can be drawn; of any other environment gmac-train play "
+        "makes a page",
+        path.string(), name, family);
     return bullet::find_robot(std::string_view(name).substr(family.size()));
 }
 
