@@ -41,8 +41,8 @@ void add_choice(registry const& known, CLI::App& app, choice& chosen) {
                            fmt::join(environment_names(known), ", ")))
         ->group(group);
     add_option(app, "--algorithm", chosen.algorithm,
-               fmt::format("{}; {} unless the preset says otherwise", fmt::join(algorithm_names(known), ", "),
-                           known.methods.front().name))
+               fmt::format("{}; {} {}", fmt::join(algorithm_names(known), ", "), known.methods.front().name,
+                           known.presets.empty() ? "by default" : "unless the preset says otherwise"))
         ->group(group);
     if (!known.presets.empty())
         add_option(app, "--preset", chosen.preset,
