@@ -64,13 +64,15 @@ measured_update measure(Agent& agent, timed_ranks& ranks, std::size_t updates) {
     std::vector<double> times;
     std::uint64_t const before = agent.frames();
     for (std::size_t i = 0; i < updates; ++i) {
-        double const said = ranks.sums.seconds;
+        double const said = ranks.sums.seconds, before_learning = ranks.others.seconds;
+        ranks.begin_update();
         gmac::update_report const report = agent.update();
         double const learning = report.learning_seconds - (ranks.sums.seconds - said);
-        sum.environment += report.environment_seconds;
+        double const environment = report.environment_seconds - (ranks.others.seconds - before_learning);
+        sum.environment += environment;
         sum.inference += report.inference_seconds + report.target_seconds;
         sum.learning += learning;
-        times.push_back(report.environment_seconds + report.inference_seconds + report.target_seconds + learning);
+        times.push_back(environment + report.inference_seconds + report.target_seconds + learning);
     }
     double const count = static_cast<double>(updates);
     double mean = 0.0, squares = 0.0;

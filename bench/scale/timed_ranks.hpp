@@ -27,7 +27,8 @@ public:
         counted(sums, values.size_bytes(), [&] { inner_.all_reduce(values); });
     }
     void all_reduce(std::span<double> values) override {
-        counted(sums, values.size_bytes(), [&] { inner_.all_reduce(values); });
+        // The first two of an update are of the explained variance, before anything is learned.
+        counted(sums_of_numbers_++ < 2 ? others : sums, values.size_bytes(), [&] { inner_.all_reduce(values); });
     }
     void broadcast(std::span<std::byte> bytes) override {
         counted(others, bytes.size(), [&] { inner_.broadcast(bytes); });
@@ -43,7 +44,10 @@ public:
         return all;
     }
 
-    traffic sums, others; ///< all_reduce, and the rest
+    void begin_update() { sums_of_numbers_ = 0; }
+
+    traffic sums;   ///< while it is learned
+    traffic others; ///< before: running statistics, episodes, explained variance
 
 private:
     template <class Call>
@@ -55,6 +59,7 @@ private:
         to.bytes += bytes;
     }
     communicator& inner_;
+    std::size_t sums_of_numbers_ = 0;
 };
 
 } // namespace gmac::bench

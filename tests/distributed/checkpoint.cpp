@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,19 @@ namespace {
 using gmac::testing::thread_ranks;
 using agent_type = gmac::agents::gmac<gmac::actors::categorical>;
 
+/// The line without its way to be stored.
+struct forgetful_line {
+    gmac::testing::line inner;
+    static std::size_t observation_size() { return 2; }
+    static gmac::discrete action_space() { return {3}; }
+    void reset(gmac::random_stream& random, std::span<float> observation) { inner.reset(random, observation); }
+    gmac::transition step(int action, gmac::random_stream& random, std::span<float> observation) {
+        return inner.step(action, random, observation);
+    }
+};
+
 /// An agent with all that can be stored, and environments of its own.
+template <class World = gmac::testing::line>
 struct trained {
     trained(gmac::communicator& mine, std::uint64_t seed)
         : worlds(4, gmac::seed_of_rank(seed, mine.rank())),
@@ -65,7 +78,7 @@ struct trained {
         return all;
     }
 
-    gmac::vector_environment<gmac::testing::line> worlds;
+    gmac::vector_environment<World> worlds;
     gmac::normalized_environments normalized;
     agent_type agent;
 };
@@ -74,7 +87,7 @@ struct trained {
 [[nodiscard]] std::vector<gmac::snapshot> go(std::size_t ranks, std::filesystem::path const& file) {
     std::vector<gmac::snapshot> ends(ranks);
     thread_ranks::run(ranks, [&](gmac::communicator& mine) {
-        trained one(mine, 3);
+        trained<> one(mine, 3);
         one.update(3);
         one.save(file, mine);
         one.update(2);
@@ -96,7 +109,7 @@ TEST_CASE("a run on as many ranks goes on bit for bit from the one checkpoint of
         std::vector<gmac::snapshot> resumed(ranks);
         std::vector<int> fits(ranks);
         thread_ranks::run(ranks, [&](gmac::communicator& mine) {
-            trained one(mine, 99); // what the checkpoint must overwrite
+            trained<> one(mine, 99); // what the checkpoint must overwrite
             one.update(1);
             fits[mine.rank()] = one.load(file, mine);
             one.update(2);
@@ -119,7 +132,7 @@ TEST_CASE("on another number of ranks a run goes on with what all of them share"
         std::vector<gmac::snapshot> loaded(ranks);
         std::vector<int> fits(ranks, 1);
         thread_ranks::run(ranks, [&](gmac::communicator& mine) {
-            trained one(mine, 3);
+            trained<> one(mine, 3);
             fits[mine.rank()] = one.load(file, mine);
             loaded[mine.rank()] = one.shared();
             one.update(1); // it can go on
@@ -136,12 +149,30 @@ TEST_CASE("on another number of ranks a run goes on with what all of them share"
     }
 }
 
+TEST_CASE("what was loaded can be stored again at once, also where environments cannot be stored") {
+    gmac::testing::scratch_folder const folder;
+    auto const file = folder / "run.safetensors", again = folder / "again.safetensors";
+    thread_ranks::run(2, [&](gmac::communicator& mine) {
+        trained<forgetful_line> one(mine, 3), other(mine, 4);
+        one.update(2);
+        one.save(file, mine);
+        other.update(1);
+        other.load(file, mine);
+        gmac::snapshot const loaded = other.shared();
+        other.save(again, mine);
+        other.update(1);
+        std::lock_guard const lock(gmac::testing::one_checks());
+        CHECK(loaded == one.shared());
+    });
+    CHECK(std::filesystem::exists(again));
+}
+
 TEST_CASE("ranks whose parameters have come apart write no checkpoint") {
     gmac::testing::scratch_folder const folder;
     auto const file = folder / "run.safetensors";
     std::string message;
     thread_ranks::run(3, [&](gmac::communicator& mine) {
-        trained one(mine, 3);
+        trained<> one(mine, 3);
         one.update(1);
         if (mine.rank() == 2)
             one.agent.parameters()[5] += 1e-6f;

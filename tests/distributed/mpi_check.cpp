@@ -121,6 +121,7 @@ int main(int argc, char** argv) {
         check_sums<double>(ranks);
         check_messages(ranks);
         check_agent(ranks);
+        require(!gmac::on_any_rank(ranks, false), "none is any"); // all have come here
         if (ranks.rank() == 0)
             std::printf("all is well on %zu ranks\n", ranks.size());
         return 0;

@@ -159,6 +159,35 @@ TEST_CASE("a signal to rank 0 stops all ranks in order, and a killed rank ends t
     }
 }
 
+TEST_CASE("an evaluation that a signal has ended is made up on as many ranks, and checkpoints are kept") {
+    scratch const folder;
+    std::string const out = folder / "run", output = folder / "text";
+    std::string const all =
+        cart_pole + "--eval-every 1024 --eval-episodes 20000 --keep-checkpoints 2 --frames 2048 --out '" + out + "'";
+    running_program job("exec " + line_of(2, all) + " >'" + output + "' 2>&1");
+    wait_until([&] { return frames_in(out) == 512; });
+    int const process = process_of(0, out);
+    REQUIRE(process > 0);
+    wait_until([&] { return fs::exists(fs::path(out) / "checkpoint-000000001024.safetensors"); });
+    ::kill(process, SIGTERM); // twenty thousand episodes are not played yet
+    CHECK(job.wait() == 128 + SIGTERM);
+    std::string const text = slurp(output);
+    INFO(text);
+    CHECK(text.find("during the evaluation after 1024 frames") != std::string::npos);
+    CHECK(frames_in(out) == 1024);
+    // Played now, in less time.
+    auto stored = gmac::read_checkpoint(fs::path(out) / "checkpoint.safetensors");
+    std::string& settings = stored.metadata.at("settings");
+    settings.replace(settings.find("20000"), 5, "2");
+    gmac::write_checkpoint(fs::path(out) / "checkpoint.safetensors", stored);
+    auto const resumed = train_on(2, "--resume '" + out + "'");
+    INFO(resumed.text);
+    CHECK(resumed.status == 0);
+    CHECK(numbers_of(out, "evaluations")[0] == std::vector<double>{1024, 2048});
+    CHECK(numbers_of(out, "evaluations")[1] == std::vector<double>{2, 4});
+    CHECK(frames_in(out, "checkpoint-000000002048.safetensors") == 2048);
+}
+
 TEST_CASE("evaluations on the way, a target and pictures go with ranks") {
     scratch const folder;
     std::string const out = folder / "run";

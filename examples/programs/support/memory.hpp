@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "local_ranks.hpp"
+
 #include <gmac/core/error.hpp>
 
 #include <fmt/format.h>
@@ -22,7 +24,8 @@ struct memory_use {
     double bytes = 0.0;
 };
 
-/// What this process may have: the machine's memory, or what a limit (ulimit, a container) leaves of it.
+/// What this process may have: the machine's memory, or what a limit (ulimit, a container) leaves of it. The ranks that mpirun
+/// has started on it share it.
 [[nodiscard]] inline double available_memory() {
     double bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
     for (auto const kind : {RLIMIT_AS, RLIMIT_DATA})
@@ -30,7 +33,7 @@ struct memory_use {
             bytes = (std::min)(bytes, static_cast<double>(limit.rlim_cur));
     if (double group = 0.0; std::ifstream("/sys/fs/cgroup/memory.max") >> group) // it says max if there is none
         bytes = (std::min)(bytes, group);
-    return bytes;
+    return bytes / static_cast<double>(local_ranks());
 }
 
 [[nodiscard]] inline std::string in_bytes(double bytes) {

@@ -6,6 +6,7 @@
 #include "output/shell_word.hpp"
 #include "run_memory.hpp"
 #include "support/config_file.hpp"
+#include "support/local_ranks.hpp"
 #include "support/parse_options.hpp"
 
 #include <gmac/core/error.hpp>
@@ -15,9 +16,10 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <sched.h>
+
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -130,10 +132,12 @@ void read_environment_options(std::vector<std::string> const& given, std::map<st
 
 std::size_t threads_by_default() {
     std::size_t const cores = std::max(1u, std::thread::hardware_concurrency());
-    for (char const* const name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) // of Open MPI and MPICH
-        if (char const* const ranks = std::getenv(name))
-            return std::max<std::size_t>(1, cores / std::max(1ul, std::strtoul(ranks, nullptr, 10)));
-    return cores;
+    cpu_set_t mine;
+    CPU_ZERO(&mine);
+    if (::sched_getaffinity(0, sizeof mine, &mine) == 0)
+        if (auto const bound = static_cast<std::size_t>(CPU_COUNT(&mine)); bound > 0 && bound < cores)
+            return bound;
+    return std::max<std::size_t>(1, cores / local_ranks());
 }
 
 request parse(registry const& known, int argc, char const* const* argv) {

@@ -12,7 +12,7 @@
 
 namespace gmac::examples::train {
 
-/// One for each core of this machine; on several ranks those that mpirun has started here share them.
+/// One for each core to which this process is bound, or else of this machine, whose ranks share them.
 [[nodiscard]] std::size_t threads_by_default();
 
 /// What the command line asks for. The settings decide what a run computes; the rest does not change its numbers.

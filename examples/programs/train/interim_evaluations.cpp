@@ -55,8 +55,7 @@ std::optional<std::string> interim_evaluations::look(std::uint64_t frames) {
 }
 
 bool interim_evaluations::lacks(std::uint64_t frames) const noexcept {
-    std::uint64_t const before = frames - settings_.environments * settings_.agent.steps;
-    return wanted() && frames / settings_.eval_every > before / settings_.eval_every && latest_ < frames;
+    return wanted() && frames / settings_.eval_every > latest_ / settings_.eval_every;
 }
 
 void interim_evaluations::begin() {

@@ -71,8 +71,9 @@ void require_one_process() {
         if (char const* const size = std::getenv(name))
             require(
                 std::string_view(size) == "1",
-                "mpirun has started this program {} times, but it was built without MPI, and each would train the same "
-                "by itself: install libopenmpi-dev and configure again (docs/scale.md)",
+                "mpirun has started this program {} times, and each knows of no other, so they would write the same folder: "
+                "it was built without MPI, or for another one, or its main does not give program::run the ranks "
+                "(docs/scale.md)",
                 size);
 }
 
@@ -134,7 +135,7 @@ int gmac::train::program::run(int argc, char const* const* argv, communicator* r
     train::sub_command const* command = nullptr;
     int const refused = examples::run_main(known_.program.c_str(), [&] {
         train::require_sound(known_);
-        if (!ranks)
+        if (!ranks || ranks->size() == 1)
             train::require_one_process();
         command = &train::chosen(argc, argv);
     });

@@ -138,12 +138,14 @@ void session::take_settings(checkpoint const& stored) {
 void session::load(checkpoint const& stored) {
     std::filesystem::path const file = folder_.checkpoint();
     std::string const where = "checkpoint " + file.string();
-    if (!load_rank(stored, where, team_.ranks(), *experiment_))
+    other_ranks_ = !load_rank(stored, where, team_.ranks(), *experiment_);
+    if (other_ranks_)
         notes_.push_back(fmt::format(
             "the checkpoint is of a run on {} and this is one on {}: all environments begin new episodes, in "
             "which random numbers of the beginning come again; all that was learned goes on",
             ranks_text(distributed::ranks_of(stored, where)), ranks_text(team_.size())));
     frames_before_ = experiment_->frames();
+    stored.state.restore([this](archive& state) { state("updates", updates_before_); }, unasked::ignore, where);
     auto const notes = checkpoint_notes::of(known_, stored, file);
     auto& settings = asked_.settings;
     survey_tables(notes);
@@ -239,7 +241,8 @@ int session::run() {
     start_ = std::chrono::steady_clock::now();
     if (trained() && !folder_.finished())
         begin_writing(); // which takes away what may have come after the checkpoint
-    if (resumed() && is_kept(frames_before_) && !std::filesystem::exists(folder_.kept_checkpoint(frames_before_)))
+    if (resumed() && !other_ranks_ && is_kept(frames_before_) &&
+        !std::filesystem::exists(folder_.kept_checkpoint(frames_before_)))
         save_to(folder_.kept_checkpoint(frames_before_));
     if (resumed() && evaluations_.lacks(frames_before_) && !folder_.finished())
         evaluate_again(stop);
@@ -309,7 +312,7 @@ void session::evaluate_again(stop_signal const& stop) {
     auto const episodes = play_interim(stop);
     evaluation_report report = evaluation_report::of(episodes);
     report.frames = frames_before_;
-    report.update = frames_before_ / frames_of_update();
+    report.update = updates_before_;
     report.seconds = seconds() - begin;
     if (!evaluation_stopped_)
         record(report);
@@ -398,7 +401,7 @@ bool session::completes_part(std::uint64_t frames, std::size_t count) const {
     auto const parts = [&](std::uint64_t done) {
         return wide(std::min(done, settings.frames)) * count / settings.frames;
     };
-    return parts(frames) > parts(frames - frames_of_update());
+    return parts(frames) > parts(frames - std::min(frames, frames_of_update()));
 }
 
 void session::save() {

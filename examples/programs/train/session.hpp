@@ -78,9 +78,11 @@ private:
     tbb_executor tasks_;
     team& team_;
     std::unique_ptr<experiment> experiment_;
-    std::vector<std::string> notes_;  ///< to be told first
-    std::uint64_t frames_before_ = 0; ///< of training before this process
-    double seconds_before_ = 0.0;     ///< the same
+    std::vector<std::string> notes_;   ///< to be told first
+    std::uint64_t frames_before_ = 0;  ///< of training before this process
+    std::uint64_t updates_before_ = 0; ///< the same
+    bool other_ranks_ = false;         ///< there were more of them, or fewer
+    double seconds_before_ = 0.0;      ///< the same
     std::optional<metrics_table> metrics_, episodes_;
     interim_evaluations evaluations_;
     bool target_reached_ = false;

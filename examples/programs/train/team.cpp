@@ -53,8 +53,11 @@ void save_all(std::filesystem::path const& file, checkpoint_metadata const& note
 } // namespace
 
 team::~team() {
-    if (!begun_)
-        tell(ranks_, order::end);
+    try {
+        if (!begun_)
+            tell(ranks_, order::end);
+    } catch (error const&) { // of MPI, which ends the others by itself then
+    }
 }
 
 void team::begin(settings const& settings, std::optional<checkpoint> const& stored, std::size_t threads) {

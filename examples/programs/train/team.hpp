@@ -40,7 +40,7 @@ private:
 };
 
 /// All of a program on the ranks behind the first: trains with them if it trains, and writes nothing. Returns what main returns;
-/// if that is not 0 the others must be ended.
+/// if that is EXIT_FAILURE the others must be ended.
 [[nodiscard]] int follow(registry const& known, communicator& ranks);
 
 } // namespace gmac::examples::train

@@ -345,8 +345,11 @@ public:
             state.inside("exploration", [&] { curiosity_.persist(state); });
         state.inside("environments", [&] { worlds_.persist(state); });
         state.inside("history", [&] { rollout_.persist(state, worlds_); });
-        if (state.loading() && !worlds_.checkpointable())
+        if (state.loading() && !worlds_.checkpointable()) {
             worlds_.reset(rollout_.observations(0));
+            if (rollout_.ranks()) // of which each has counted what it was shown now
+                state.inside("environments", [&] { worlds_.persist_shared(state); });
+        }
     }
     /// The part of `persist` that is the same on all ranks: what was learned, and not where the environments are.
     void persist_shared(archive& state) {
@@ -444,13 +447,17 @@ private:
             for (finished_episode episode : worlds_.finished()) {
                 episode.environment += rollout_.first_environment();
                 finished_.push_back({frames_, episode});
+                if (!rollout_.ranks())
+                    episodes_.add(episode);
             }
         }
+        if (!rollout_.ranks())
+            return;
         rollout_.combine(worlds_);
-        if (rollout_.ranks())
-            finished_ = detail::episodes_of_all_ranks(*rollout_.ranks(), finished_);
+        finished_ = detail::episodes_of_all_ranks(*rollout_.ranks(), finished_);
         for (timed_episode const& ended : finished_)
             episodes_.add(ended.episode);
+        report.environment_seconds += timer.lap();
     }
 
     agent_options options_;

@@ -62,7 +62,7 @@ struct update_report {
     double gradient_norm = 0.0;       ///< before clipping, mean over the minibatches
     double learning_rate = 0.0;       ///< of the last epoch
     double epochs = 0.0;              ///< learned; fewer than asked for if the divergence ended them
-    double environment_seconds = 0.0; ///< of this update: steps of the environments,
+    double environment_seconds = 0.0; ///< of this update: steps of the environments, and waiting for other ranks',
     double inference_seconds = 0.0;   ///< networks and policy in the rollout, and the values of its states,
     double target_seconds = 0.0;      ///< advantages and targets,
     double learning_seconds = 0.0;    ///< losses, gradients and steps of the optimiser, observers' too

@@ -146,33 +146,31 @@ private:
 ///     }
 ///
 /// Where the body throws on one rank, what it throws is printed with the number of the rank, and all ranks are ended, since
-/// the others would wait for it without end. So they are where it returns EXIT_FAILURE.
+/// the others would wait for it without end. So they are where it returns EXIT_FAILURE; what else it returns must come when all
+/// ranks come to their end.
 template <std::invocable<mpi&> Body>
 [[nodiscard]] int run(int& argc, char**& argv, Body&& body) {
     int provided = MPI_THREAD_SINGLE;
     detail::check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     int result = EXIT_FAILURE;
-#if defined(__cpp_exceptions)
-    int rank = 0;
-    try {
-        mpi ranks;
-        rank = static_cast<int>(ranks.rank());
-        result = std::forward<Body>(body)(ranks);
-    } catch (std::exception const& problem) {
-        // What all ranks have found is told by the first of them.
-        if (rank > 0)
-            std::this_thread::sleep_for(std::chrono::milliseconds(300));
-        std::fprintf(stderr, "rank %d: %s\n", rank, problem.what());
-        std::fflush(stderr);
-    }
-#else
     {
         mpi ranks;
+#if defined(__cpp_exceptions)
+        try {
+            result = std::forward<Body>(body)(ranks);
+        } catch (std::exception const& problem) {
+            // What all ranks have found is told by the first of them.
+            if (ranks.rank() > 0)
+                std::this_thread::sleep_for(std::chrono::milliseconds(300));
+            std::fprintf(stderr, "rank %zu: %s\n", ranks.rank(), problem.what());
+            std::fflush(stderr);
+        }
+#else
         result = std::forward<Body>(body)(ranks);
-    }
 #endif
-    if (result == EXIT_FAILURE)
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        if (result == EXIT_FAILURE)
+            MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
     detail::check(MPI_Finalize(), "MPI_Finalize");
     return result;
 }

@@ -242,7 +242,7 @@ private:
         if (!(std::isfinite(loss) && std::isfinite(norm))) [[unlikely]]
             fail("{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite{}",
                  from_.name, report.update, batch, loss / static_cast<double>(total), norm,
-                 ranks_ ? those_at_fault(*ranks_, is_at_fault(rows, parts, here.loss)) : std::string());
+                 ranks_ ? those_at_fault(*ranks_, is_at_fault(rows, batch, parts, here.loss)) : std::string());
         report.gradient_norm += norm;
         return kl;
     }
@@ -263,13 +263,14 @@ private:
         return {static_cast<double>(gradient_[parameters_]), static_cast<double>(gradient_[parameters_ + 1])};
     }
     /// Whether what is not finite is so on this rank, and not only by what it shares with others.
-    [[nodiscard]] bool is_at_fault(std::span<std::uint32_t const> rows, std::size_t parts, double loss) const {
+    [[nodiscard]] bool is_at_fault(std::span<std::uint32_t const> rows, std::size_t batch, std::size_t parts,
+                                   double loss) const {
         bool finite = true;
         if constexpr (acts) {
             for (std::uint32_t const row : rows)
                 finite = finite && std::isfinite(from_.advantages[row]);
-            for (shared_moments const& all : shared_advantages_)
-                if (finite && !std::isfinite(all.mean))
+            if (std::size_t const count = shared_advantages_.size(); finite && count > 0)
+                if (!std::isfinite(shared_advantages_[batch % count].mean))
                     return false;
         }
         finite = finite && std::isfinite(loss);
