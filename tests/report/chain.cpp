@@ -64,6 +64,7 @@ public:
     [[nodiscard]] std::vector<std::vector<train::value_component>> latest_values(std::size_t) override { unused(); }
     void train(gmac::train_options const&) override { unused(); }
     void persist(gmac::archive&) override { unused(); }
+    void persist_shared(gmac::archive&) override { unused(); }
     void persist_parameters(gmac::archive&) override { unused(); }
     [[nodiscard]] gmac::deployed_policy<gmac::backends::simd<float>, train::trunk_for<float>> policy(
         gmac::normalized_environments const*) const override {
