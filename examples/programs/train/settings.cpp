@@ -183,8 +183,9 @@ bool is_file(std::string_view environment) {
 
 environment_entry const& find_environment(registry const& known, std::string const& name) {
     auto const* const found = entry_of(known, name);
-    if (found == nullptr)
-        require_known("environment", name, environment_names(known));
+    require(found != nullptr,
+            "unknown environment \"{}\"; known are {}, and your own: a shared library, FILE.so, or a program, ./FILE",
+            name, fmt::join(environment_names(known), ", "));
     return *found;
 }
 
