@@ -225,5 +225,5 @@ TEST_CASE("options of libraries go with libraries, and the library is told them"
     CHECK(missing.status == 1);
     CHECK(missing.says("missing.so"));
     auto const unknown = train("--env classic/missing");
-    CHECK(unknown.says("minatar/space_invaders, and your own: a shared library, FILE.so, or a program, ./FILE"));
+    CHECK(unknown.says("ale/GAME, and your own: a shared library, FILE.so, or a program, ./FILE"));
 }
