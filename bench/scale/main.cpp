@@ -59,20 +59,23 @@ struct noise {
 template <class Agent>
 measured_update measure(Agent& agent, timed_ranks& ranks, std::size_t updates) {
     static_cast<void>(agent.update());
-    ranks.sums = ranks.others = {};
+    ranks.sums = ranks.of_values = ranks.others = {};
     measured_update sum;
     std::vector<double> times;
     std::uint64_t const before = agent.frames();
     for (std::size_t i = 0; i < updates; ++i) {
-        double const said = ranks.sums.seconds, before_learning = ranks.others.seconds;
+        double const said = ranks.sums.seconds, before_values = ranks.of_values.seconds,
+                     of_steps = ranks.others.seconds;
         ranks.begin_update();
         gmac::update_report const report = agent.update();
         double const learning = report.learning_seconds - (ranks.sums.seconds - said);
-        double const environment = report.environment_seconds - (ranks.others.seconds - before_learning);
+        double const environment = report.environment_seconds - (ranks.others.seconds - of_steps);
+        double const inference =
+            report.inference_seconds + report.target_seconds - (ranks.of_values.seconds - before_values);
         sum.environment += environment;
-        sum.inference += report.inference_seconds + report.target_seconds;
+        sum.inference += inference;
         sum.learning += learning;
-        times.push_back(environment + report.inference_seconds + report.target_seconds + learning);
+        times.push_back(environment + inference + learning);
     }
     double const count = static_cast<double>(updates);
     double mean = 0.0, squares = 0.0;
@@ -103,19 +106,23 @@ measured_update measure(Agent& agent, timed_ranks& ranks, std::size_t updates) {
 
 void print(measured_update const& here, timed_ranks& timed, std::size_t updates) {
     double const count = static_cast<double>(updates);
-    traffic const sums = timed.sums, others = timed.others;
+    traffic said;
+    for (traffic const& part : {timed.sums, timed.of_values, timed.others}) {
+        said.seconds += part.seconds / count;
+        said.bytes += part.bytes;
+    }
     double const alone = here.environment + here.inference + here.learning;
-    double const said = mean_of(timed, (sums.seconds + others.seconds) / count);
+    double const waited = mean_of(timed, said.seconds);
     std::array<double, 3> const parts{mean_of(timed, here.environment), mean_of(timed, here.inference),
                                       mean_of(timed, here.learning)};
-    double const whole = mean_of(timed, alone + (sums.seconds + others.seconds) / count);
+    double const whole = mean_of(timed, alone + said.seconds);
     if (timed.rank() > 0)
         return;
     fmt::print("{:>6} {:>8} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "ranks", "frames", "environment", "inference",
                "learning", "all-reduce", "bytes", "frames/s");
     fmt::print("{:>6} {:>8.0f} {:>10.1f} ms {:>9.1f} ms {:>9.1f} ms {:>9.1f} ms {:>12.0f} {:>12.0f}\n", timed.size(),
-               here.frames, 1e3 * parts[0], 1e3 * parts[1], 1e3 * parts[2], 1e3 * said,
-               static_cast<double>(sums.bytes + others.bytes) / count, here.frames / whole);
+               here.frames, 1e3 * parts[0], 1e3 * parts[1], 1e3 * parts[2], 1e3 * waited,
+               static_cast<double>(said.bytes) / count, here.frames / whole);
 }
 
 void predict(measured_update one, double machines_measured) {

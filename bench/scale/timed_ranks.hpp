@@ -28,7 +28,7 @@ public:
     }
     void all_reduce(std::span<double> values) override {
         // The first two of an update are of the explained variance, before anything is learned.
-        counted(sums_of_numbers_++ < 2 ? others : sums, values.size_bytes(), [&] { inner_.all_reduce(values); });
+        counted(sums_of_numbers_++ < 2 ? of_values : sums, values.size_bytes(), [&] { inner_.all_reduce(values); });
     }
     void broadcast(std::span<std::byte> bytes) override {
         counted(others, bytes.size(), [&] { inner_.broadcast(bytes); });
@@ -46,8 +46,9 @@ public:
 
     void begin_update() { sums_of_numbers_ = 0; }
 
-    traffic sums;   ///< while it is learned
-    traffic others; ///< before: running statistics, episodes, explained variance
+    traffic sums;      ///< while it is learned
+    traffic of_values; ///< before: the explained variance
+    traffic others;    ///< and before that: running statistics, episodes
 
 private:
     template <class Call>
