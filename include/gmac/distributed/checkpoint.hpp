@@ -86,10 +86,12 @@ void save_checkpoint(std::filesystem::path const& path, checkpoint_metadata meta
     snapshot const same = snapshot::of(shared);
     checkpoint_metadata const prints = detail::fingerprints_of(same);
     std::vector<snapshot::tensor> tensors = snapshot::of(all).tensors();
-    std::vector<std::byte> mine;
-    if (ranks.rank() > 0)
-        mine = format_checkpoint({prints, snapshot(detail::without(std::move(tensors), same))});
-    auto const parts = ranks.gather(mine);
+    if (ranks.rank() > 0) {
+        snapshot own(detail::without(std::move(tensors), same));
+        static_cast<void>(ranks.gather(format_checkpoint({prints, std::move(own)})));
+        return;
+    }
+    auto const parts = ranks.gather({});
     for (std::size_t rank = 1; rank < parts.size(); ++rank) {
         auto const where = fmt::format("what rank {} gave to the checkpoint {}", rank, path.string());
         checkpoint part = parse_checkpoint(parts[rank], where);
@@ -104,8 +106,6 @@ void save_checkpoint(std::filesystem::path const& path, checkpoint_metadata meta
             tensors.push_back(std::move(tensor));
         }
     }
-    if (ranks.rank() > 0)
-        return;
     if (ranks.size() > 1)
         metadata[detail::ranks_key] = std::to_string(ranks.size());
     write_checkpoint(path, {std::move(metadata), snapshot(std::move(tensors))});
