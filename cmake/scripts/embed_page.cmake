@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -Dname=… -Dhtml=… -Dstyle=… -Dscripts=…;… -Dresult=… -P embed_page.cmake: a page's files as a file of C++, see
+# cmake -Dname=… -Dhtml_file=… -Dstyle=… -Dscripts=…;… -Dresult=… -P embed_page.cmake: a page's files as a file of C++, see
 # examples/programs/report/page_files.hpp.
-file(READ "${html}" html)
+file(READ "${html_file}" html)
+if(html MATCHES "@player@") # a section of several pages
+    cmake_path(GET html_file PARENT_PATH folder)
+    file(READ "${folder}/player.html" player)
+    string(STRIP "${player}" player)
+    string(REPLACE "@player@" "${player}" html "${html}")
+endif()
 file(READ "${style}" style)
 set(joined "")
 foreach(script IN LISTS scripts)

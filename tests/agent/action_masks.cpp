@@ -2,16 +2,14 @@
 // An agent whose environments forbid actions: none of them is drawn, and nothing is learned of them.
 #include <gmac/actors/categorical.hpp>
 #include <gmac/agents.hpp>
-#include <gmac/core/tbb_executor.hpp>
 #include <gmac/environment/decorator.hpp>
-#include <gmac/environment/normalized.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
+#include "agent/threads_and_resume.hpp"
 #include "agent/worlds.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
 #include "support/masked_ring.hpp"
-#include "support/memory_archive.hpp"
 #include "support/says.hpp"
 
 #include <algorithm>
@@ -25,6 +23,7 @@
 
 namespace {
 
+using gmac::testing::check_threads_and_resume;
 using gmac::testing::masked_ring;
 using gmac::testing::parameters_of;
 using gmac::testing::says;
@@ -140,27 +139,6 @@ void check_updates() {
     }
 }
 
-template <class World>
-void check_threads_and_resume() {
-    gmac::tbb_executor three(3);
-    gmac::vector_environment<World> inner(5, 3), threaded_inner(5, 3, &three), other_inner(5, 99);
-    gmac::normalized_environments worlds(inner), threaded_worlds(threaded_inner), others(other_inner);
-    agent_type agent(worlds, small_options(), {.seed = 11});
-    agent_type threaded(threaded_worlds, small_options(), {.seed = 11, .tasks = &three});
-    agent_type resumed(others, small_options(), {.seed = 12});
-    for (int i = 0; i < 3; ++i)
-        CHECK(agent.update().value_loss == threaded.update().value_loss);
-    CHECK(parameters_of(agent) == parameters_of(threaded));
-    gmac::testing::memory_archive file;
-    agent.persist(file);
-    file.rewind();
-    static_cast<void>(resumed.update());
-    resumed.persist(file);
-    for (int i = 0; i < 3; ++i)
-        CHECK(agent.update().value_loss == resumed.update().value_loss);
-    CHECK(parameters_of(agent) == parameters_of(resumed));
-}
-
 } // namespace
 
 TEST_CASE("masks are those of the states that were acted on, and what is learned is the policy that acted") {
@@ -209,8 +187,8 @@ TEST_CASE("of an action that is always forbidden nothing is learned, and of the 
 }
 
 TEST_CASE("an agent with masks is the same for any number of threads, and across stop and resume") {
-    check_threads_and_resume<masked_ring>();
-    check_threads_and_resume<remembered_ring>();
+    check_threads_and_resume<agent_type, masked_ring>();
+    check_threads_and_resume<agent_type, remembered_ring>();
 }
 
 TEST_CASE("masks that forbid nothing change nothing, and an agent with masks allocates nothing") {

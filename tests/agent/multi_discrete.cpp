@@ -2,16 +2,14 @@
 // Agents that do several discrete actions at once.
 #include <gmac/actors/multi_categorical.hpp>
 #include <gmac/agents.hpp>
-#include <gmac/core/tbb_executor.hpp>
 #include <gmac/environment/decorator.hpp>
-#include <gmac/environment/normalized.hpp>
 #include <gmac/environment/vector_environment.hpp>
 
+#include "agent/threads_and_resume.hpp"
 #include "agent/worlds.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/catch.hpp"
 #include "support/dials.hpp"
-#include "support/memory_archive.hpp"
 #include "support/says.hpp"
 
 #include <array>
@@ -23,6 +21,7 @@
 
 namespace {
 
+using gmac::testing::check_threads_and_resume;
 using gmac::testing::dials;
 using gmac::testing::masked_dials;
 using gmac::testing::parameters_of;
@@ -78,27 +77,6 @@ std::vector<float> of_output(agent_type const& agent, std::size_t output) {
             values.push_back(agent.parameters()[offset + i * cols + output]);
     });
     return values;
-}
-
-template <class World>
-void check_threads_and_resume() {
-    gmac::tbb_executor three(3);
-    gmac::vector_environment<World> inner(5, 3), threaded_inner(5, 3, &three), other_inner(5, 99);
-    gmac::normalized_environments worlds(inner), threaded_worlds(threaded_inner), others(other_inner);
-    agent_type agent(worlds, small_options(), {.actor = actor, .seed = 11});
-    agent_type threaded(threaded_worlds, small_options(), {.actor = actor, .seed = 11, .tasks = &three});
-    agent_type resumed(others, small_options(), {.actor = actor, .seed = 12});
-    for (int i = 0; i < 3; ++i)
-        CHECK(agent.update().value_loss == threaded.update().value_loss);
-    CHECK(parameters_of(agent) == parameters_of(threaded));
-    gmac::testing::memory_archive file;
-    agent.persist(file);
-    file.rewind();
-    static_cast<void>(resumed.update());
-    resumed.persist(file);
-    for (int i = 0; i < 3; ++i)
-        CHECK(agent.update().value_loss == resumed.update().value_loss);
-    CHECK(parameters_of(agent) == parameters_of(resumed));
 }
 
 } // namespace
@@ -168,8 +146,8 @@ TEST_CASE("of a value that is always forbidden nothing is learned, and of the ot
 }
 
 TEST_CASE("an agent with several actions is the same for any number of threads, and across stop and resume") {
-    check_threads_and_resume<dials>();
-    check_threads_and_resume<masked_dials>();
+    check_threads_and_resume<agent_type, dials>(actor);
+    check_threads_and_resume<agent_type, masked_dials>(actor);
 }
 
 TEST_CASE("several actions need no memory of their own in an update") {

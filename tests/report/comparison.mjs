@@ -31,9 +31,7 @@ before(async () => {
     }
     for (const algorithm of ["gmac", "ppo"])
         train(`sea-${algorithm}`, "--env", "classic/deep_sea:6", "--algorithm", algorithm);
-    browser = await Browser.start();
-    await browser.command("Network.enable");
-    await browser.command("Network.setBlockedURLs", {urls: ["http://*", "https://*"]});
+    browser = await Browser.start_offline();
 });
 after(async () => {
     await browser?.stop();

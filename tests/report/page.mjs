@@ -53,9 +53,7 @@ before(async () => {
     if (kinds.hopper)
         train("hopper", "--env", "bullet/hopper", "--frames", "2000");
     damage();
-    browser = await Browser.start();
-    await browser.command("Network.enable");
-    await browser.command("Network.setBlockedURLs", {urls: ["http://*", "https://*"]});
+    browser = await Browser.start_offline();
 });
 after(async () => {
     await browser?.stop();

@@ -23,9 +23,7 @@ before(async () => {
     execFileSync(process.env.GMAC_MY_TRAIN, ["play", join(folder, "mine"), "--seed", "3", "--steps", "40"], {stdio: "ignore"});
     execFileSync(process.env.GMAC_TRAIN, [...small, "--env", other, "--frames", "256", "--envs", "2", "--steps", "64", "--epochs", "1", "--out", join(folder, "other")], {stdio: "ignore"});
     execFileSync(process.env.GMAC_TRAIN, ["play", join(folder, "other"), "--steps", "40"], {stdio: "ignore"});
-    browser = await Browser.start();
-    await browser.command("Network.enable");
-    await browser.command("Network.setBlockedURLs", {urls: ["http://*", "https://*"]});
+    browser = await Browser.start_offline();
 });
 after(async () => {
     await browser?.stop();

@@ -42,6 +42,14 @@ export class Browser {
         return browser;
     }
 
+    /// One that reaches no network.
+    static async start_offline() {
+        const browser = await Browser.start();
+        await browser.command("Network.enable");
+        await browser.command("Network.setBlockedURLs", {urls: ["http://*", "https://*"]});
+        return browser;
+    }
+
     async ask(method, path, body = {}) {
         const answer = await fetch(this.address + path, {
             method,

@@ -73,17 +73,6 @@ json data_of(registry const& known, fs::path const& run, bool play) {
     return data;
 }
 
-/// Whatever else has this name stays.
-void require_comparison(fs::path const& file) {
-    if (!fs::exists(file))
-        return;
-    auto const bytes = read_file(file);
-    std::string_view const text(reinterpret_cast<char const*>(bytes.data()), bytes.size());
-    require(text.find("<!-- gmac-report: a comparison -->") != text.npos,
-            "{} is there, and is no page that compares runs, which would be lost: give another file by --out",
-            file.string());
-}
-
 /// Serves until a signal, and follows a run that another process trains.
 void serve(report::report_server& server, fs::path const& run) {
     stop_signal const stop;
@@ -143,7 +132,7 @@ void run_command(registry const& known, std::string const& name, int argc, char 
     if (out.empty())
         out = one ? runs.front() / "report.html" : fs::path("comparison.html");
     if (!one)
-        require_comparison(out);
+        report::require_replaceable(out, report::comparison_page_mark, "that compares runs");
     json const data = one ? data_of(known, runs.front(), !no_play) : report::comparison_data(known, runs, baseline);
     replace_file(out, one ? report::report_page(data) : report::comparison_page(data));
     fmt::print("{} is written\n", out.string());

@@ -3,6 +3,9 @@
 
 #include "page_files.hpp"
 
+#include <gmac/core/error.hpp>
+#include <gmac/storage/files.hpp>
+
 #include <string_view>
 #include <utility>
 
@@ -57,6 +60,15 @@ std::string play_page(nlohmann::ordered_json const& data) {
 
 std::string comparison_page(nlohmann::ordered_json const& data) {
     return assemble(comparison_files, data, false);
+}
+
+void require_replaceable(std::filesystem::path const& file, std::string_view mark, std::string_view what) {
+    if (!std::filesystem::exists(file))
+        return;
+    auto const bytes = read_file(file);
+    std::string_view const text(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    require(text.find(mark) != text.npos,
+            "{} is there, and is no page {}, which would be lost: give another file by --out", file.string(), what);
 }
 
 } // namespace gmac::examples::report

@@ -31,17 +31,6 @@ struct play_options {
     episode_choice episode;
 };
 
-/// Whatever else has this name stays.
-void require_page(fs::path const& file) {
-    if (!fs::exists(file))
-        return;
-    auto const bytes = read_file(file);
-    std::string_view const text(reinterpret_cast<char const*>(bytes.data()), bytes.size());
-    require(text.find(report::play_page_mark) != text.npos,
-            "{} is there, and is no page of an episode, which would be lost: give another file by --out",
-            file.string());
-}
-
 [[nodiscard]] std::string_view ending_of(report::watched_episode const& played) {
     if (played.ended == "terminated")
         return "it ended";
@@ -52,7 +41,7 @@ int play(registry const& known, play_options chosen) {
     fs::path const file = checkpoint_of(known, chosen.run);
     if (chosen.out.empty())
         chosen.out = file.parent_path() / "play.html";
-    require_page(chosen.out);
+    report::require_replaceable(chosen.out, report::play_page_mark, "of an episode");
     gmac::checkpoint const stored = read_checkpoint(file);
     settings const all = settings_of(known, stored, file);
     tbb_executor tasks(1);
