@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -Dname=… -Dhtml_file=… -Dstyle=… -Dscripts=…;… -Dresult=… -P embed_page.cmake: a page's files as a file of C++, see
 # examples/programs/report/page_files.hpp.
+cmake_minimum_required(VERSION 3.25) # or @player@ would be a variable
 file(READ "${html_file}" html)
 if(html MATCHES "@player@") # a section of several pages
     cmake_path(GET html_file PARENT_PATH folder)
