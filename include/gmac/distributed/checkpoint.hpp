@@ -134,11 +134,15 @@ bool load_checkpoint(checkpoint const& stored, std::string_view where, communica
         gmac::load_checkpoint(stored, where, shared, unasked::ignore);
         return false;
     }
+    if (count == 1) {
+        gmac::load_checkpoint(stored, where, all);
+        return true;
+    }
     snapshot const same = snapshot::of(shared);
     std::vector<snapshot::tensor> tensors, own;
     std::string const prefix = detail::prefix_of(rank);
     for (auto const& one : stored.state.tensors()) {
-        if (count == 1 || !detail::has_prefix(one.name)) {
+        if (!detail::has_prefix(one.name)) {
             tensors.push_back(one);
         } else if (one.name.starts_with(prefix)) {
             own.push_back(one);

@@ -262,7 +262,8 @@ private:
         if constexpr (takes_whole) {
             if (std::holds_alternative<multi_discrete>(space_)) {
                 auto const action = std::span(whole_).subspan(i * width, width);
-                std::ranges::transform(given, action.begin(), [](float number) { return static_cast<int>(number); });
+                std::transform(given.begin(), given.end(), action.begin(),
+                               [](float number) { return static_cast<int>(number); });
                 return own.world.step(std::span<int const>(action), own.random, observation(i));
             }
         }

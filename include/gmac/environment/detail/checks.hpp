@@ -74,8 +74,10 @@ inline void check_space(std::string_view where, action_space const& space, std::
 [[nodiscard]] inline bool same_space(action_space const& a, action_space const& b) noexcept {
     if (a.index() != b.index())
         return false;
-    if (!std::holds_alternative<box>(a))
-        return std::ranges::equal(action_counts(a), action_counts(b));
+    if (!std::holds_alternative<box>(a)) {
+        auto const one = action_counts(a), other = action_counts(b);
+        return std::equal(one.begin(), one.end(), other.begin(), other.end());
+    }
     auto const& bounds = std::get<box>(a);
     return bounds.low == std::get<box>(b).low && bounds.high == std::get<box>(b).high;
 }
@@ -147,7 +149,8 @@ inline void check_allowed(std::string_view where, std::span<std::size_t const> c
                                                           std::span<std::uint8_t const> mask) noexcept {
     std::size_t first = 0;
     for (std::size_t j = 0; j < counts.size(); first += counts[j], ++j)
-        if (std::ranges::all_of(mask.subspan(first, counts[j]), [](std::uint8_t may) { return may == 0; }))
+        if (auto const own = mask.subspan(first, counts[j]);
+            std::all_of(own.begin(), own.end(), [](std::uint8_t may) { return may == 0; }))
             return j;
     return counts.size();
 }
