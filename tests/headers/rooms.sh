@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # rooms.sh <include folder>: the headers of gmac lie in rooms, and include only what lies below them. Refuses an include that
 # runs upwards, a circle, and a private header (in a detail/) that an umbrella or another room includes; those of core are
-# for all rooms. Refuses too what lies outside of the inline namespace of gmac/core/abi.hpp.
+# for all rooms. Refuses too what lies outside of the inline namespace of gmac/core/abi.hpp, and algorithms of std::ranges.
 set -euo pipefail
 cd "$1"
 
@@ -60,6 +60,11 @@ done < <(grep -r --include='*.hpp' -E '^ *(inline +)?namespace +gmac\b' gmac | g
 while IFS= read -r file; do
     fault "$file has GMAC_ABI, but no include that defines it: gmac/core/abi.hpp"
 done < <(grep -rl --include='*.hpp' 'inline GMAC_ABI' gmac | grep -v '^gmac/core/abi.hpp$' | xargs -r grep -L '#include <gmac/')
+
+# libc++ 13, the playground's, has no algorithms of std::ranges; what it cannot have anyway may use them.
+while IFS=: read -r file algorithm; do
+    fault "$file uses $algorithm…), which the playground's library has not: take the one of <algorithm>"
+done < <(grep -rE --include='*.hpp' -o 'std::ranges::[a-z_]+\(' gmac | grep -vE 'std::ranges::(data|size)\(|^gmac/(environment/plugin|torch)/')
 
 if ! circle=$(tsort <<<"$includes" 2>&1 >/dev/null); then
     fault "these headers include each other: $(sed -n 's/^tsort: *//p' <<<"$circle" | grep -v 'input contains' | tr '\n' ' ')"

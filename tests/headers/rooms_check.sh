@@ -46,4 +46,6 @@ opening='namespace gmac::inline GMAC_ABI::nn {' expect accepted '' nn/a.hpp core
 opening='namespace gmac::nn {' expect refused 'must be "namespace gmac::inline GMAC_ABI' nn/a.hpp core/view.hpp
 opening='namespace gmac {' expect refused 'must be "namespace gmac::inline GMAC_ABI' nn/a.hpp core/view.hpp
 opening='namespace gmac::inline GMAC_ABI {' expect refused 'nn/a.hpp has GMAC_ABI, but no include that' nn/a.hpp
+opening='inline bool b = std::ranges::all_of(a, c);' expect refused 'nn/a.hpp uses std::ranges::all_of(…)' nn/a.hpp core/view.hpp
+opening='inline auto b = std::ranges::size(a);' expect accepted '' nn/a.hpp core/view.hpp
 exit "$failed"
