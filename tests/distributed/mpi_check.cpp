@@ -70,7 +70,7 @@ void check_agent(gmac::communicator& ranks) {
     auto const together = parameters_after_updates(&ranks, 3, 3 * ranks.rank());
     auto const alone = parameters_after_updates(nullptr, 3 * ranks.size(), 0);
     for (std::size_t i = 0; i < alone.size(); ++i)
-        require(std::abs(together[i] - alone[i]) <= 1e-12 + 1e-9 * std::abs(alone[i]),
+        require(std::abs(together[i] - alone[i]) <= 1e-14 + 1e-12 * std::abs(alone[i]),
                 "parameter {} is {}, but {} in one process", i, together[i], alone[i]);
     auto const bytes = std::as_bytes(std::span(together));
     for (auto const& other : ranks.all_gather(bytes))

@@ -84,7 +84,7 @@ void check_close(double a, double b) {
     if (std::isnan(a))
         CHECK(std::isnan(b));
     else
-        CHECK(a == Approx(b).epsilon(1e-9).margin(1e-12));
+        CHECK(a == Approx(b).epsilon(1e-12).margin(1e-14));
 }
 
 template <class Agent>
