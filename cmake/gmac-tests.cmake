@@ -114,13 +114,30 @@ $<$<BOOL:${folders}>:-isystem\"$<JOIN:${folders},\"\n-isystem\">\"
     )
 endfunction()
 
+# gmac_precompile_for_refusals(<header>): tests of refusals added after it in this folder read this header first, in a form that
+# each compiler has made once, which spares them most of their time.
+function(gmac_precompile_for_refusals header)
+    set(options "${CMAKE_CURRENT_BINARY_DIR}/precompiled.options")
+    gmac_write_compile_options("${options}" gmac::gmac)
+    cmake_path(GET header FILENAME name)
+    gmac_for_each_compiler(gmac_precompile_for_one "${header}" "${options}" ${name})
+    set(gmac_precompiled ${name} PARENT_SCOPE)
+endfunction()
+
+function(gmac_precompile_for_one compiler_name compiler header options name)
+    set(copy "${CMAKE_CURRENT_BINARY_DIR}/${compiler_name}/${name}") # found where both names begin alike
+    configure_file("${header}" "${copy}" COPYONLY)
+    add_test(NAME refusals-precompiled-${compiler_name} COMMAND "${compiler}" "@${options}" -x c++-header "${copy}" -o "${copy}.gch")
+    set_tests_properties(refusals-precompiled-${compiler_name} PROPERTIES FIXTURES_SETUP refusals-${compiler_name} COST 900)
+endfunction()
+
 # gmac_add_refusal_test(<name> FILE <x.cpp> MESSAGE <regular expression> [MAX_LINES <n>] [LIBRARIES <targets>]
-#     [OPTION <compiler option>])
+#     [OPTION <compiler option>] [SAME_CONTROL])
 # The file must not compile, the compiler's output must match MESSAGE and have at most MAX_LINES (20) lines. If the file
 # has an `#ifdef GMAC_CONTROL`, it must compile with this macro defined, and without the OPTION if there is one: then it
-# is the misuse that is refused, not a slip.
+# is the misuse that is refused, not a slip. SAME_CONTROL: a test before it compiles the same with the macro.
 function(gmac_add_refusal_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FILE;MESSAGE;MAX_LINES;OPTION" "LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "SAME_CONTROL" "FILE;MESSAGE;MAX_LINES;OPTION" "LIBRARIES")
     foreach(required IN ITEMS FILE MESSAGE)
         if(NOT arg_${required})
             message(FATAL_ERROR "gmac_add_refusal_test(${name}): ${required} is missing")
@@ -134,17 +151,26 @@ function(gmac_add_refusal_test name)
     endif()
     set(options "${CMAKE_CURRENT_BINARY_DIR}/refusal-${name}.options")
     gmac_write_compile_options("${options}" gmac::gmac ${arg_LIBRARIES})
-    cmake_path(ABSOLUTE_PATH arg_FILE OUTPUT_VARIABLE file)
-    gmac_for_each_compiler(
-        gmac_add_one_refusal_test ${name} "${options}" "${file}" "${arg_MESSAGE}" ${arg_MAX_LINES} "${arg_OPTION}"
-    )
+    cmake_path(ABSOLUTE_PATH arg_FILE)
+    gmac_for_each_compiler(gmac_add_one_refusal_test)
 endfunction()
 
-function(gmac_add_one_refusal_test compiler_name compiler name options file message max_lines)
+# For gmac_add_refusal_test, whose variables it sees.
+function(gmac_add_one_refusal_test compiler_name compiler)
+    set(test refusal-${name}-${compiler_name})
+    set(precompiled "")
+    if(gmac_precompiled AND NOT arg_LIBRARIES)
+        set(precompiled "${CMAKE_CURRENT_BINARY_DIR}/${compiler_name}/${gmac_precompiled}")
+    endif()
     add_test(
-        NAME refusal-${name}-${compiler_name}
+        NAME ${test}
         COMMAND
-            "${CMAKE_COMMAND}" "-Dcompiler=${compiler}" "-Doptions=${options}" "-Dfile=${file}" "-Dmessage=${message}"
-            "-Dmax_lines=${max_lines}" "-Doption=${ARGN}" -P "${PROJECT_SOURCE_DIR}/cmake/scripts/refusal.cmake"
+            "${CMAKE_COMMAND}" "-Dcompiler=${compiler}" "-Doptions=${options}" "-Dfile=${arg_FILE}"
+            "-Dmessage=${arg_MESSAGE}" "-Dmax_lines=${arg_MAX_LINES}" "-Doption=${arg_OPTION}"
+            "-Dprecompiled=${precompiled}" "-Dsame_control=${arg_SAME_CONTROL}" -P
+            "${PROJECT_SOURCE_DIR}/cmake/scripts/refusal.cmake"
     )
+    if(precompiled)
+        set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED refusals-${compiler_name})
+    endif()
 endfunction()

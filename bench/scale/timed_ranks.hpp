@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/communicator.hpp>
+#include <gmac/distributed/communicator.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -18,7 +19,7 @@ struct traffic {
 };
 
 /// Another communicator, whose calls are counted.
-class timed_ranks final : public communicator {
+class timed_ranks final : public distributed::basic_communicator {
 public:
     explicit timed_ranks(communicator& inner) : inner_(inner) {}
     [[nodiscard]] std::size_t rank() const noexcept override { return inner_.rank(); }
@@ -33,6 +34,7 @@ public:
     void broadcast(std::span<std::byte> bytes) override {
         counted(others, bytes.size(), [&] { inner_.broadcast(bytes); });
     }
+    using basic_communicator::all_gather;
     [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<std::byte const> mine) override {
         std::vector<std::vector<std::byte>> all;
         counted(others, mine.size(), [&] { all = inner_.all_gather(mine); });

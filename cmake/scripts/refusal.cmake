@@ -2,9 +2,14 @@
 # Run by ctest: `file` must not compile, for the reason that `message` describes.
 cmake_minimum_required(VERSION 3.25)
 
+set(first "")
+if(precompiled)
+    set(first -include "${precompiled}")
+endif()
+
 function(compile result output)
     execute_process(
-        COMMAND "${compiler}" "@${options}" -fsyntax-only ${ARGN} "${file}"
+        COMMAND "${compiler}" "@${options}" ${first} -fsyntax-only ${ARGN} "${file}"
         RESULT_VARIABLE code
         OUTPUT_VARIABLE text
         ERROR_VARIABLE text
@@ -14,7 +19,7 @@ function(compile result output)
 endfunction()
 
 file(STRINGS "${file}" control REGEX "GMAC_CONTROL")
-if(control OR option)
+if((control OR option) AND NOT same_control)
     compile(result output -DGMAC_CONTROL)
     if(NOT result EQUAL 0)
         message(FATAL_ERROR "with GMAC_CONTROL and without \"${option}\" it must compile, but:\n${output}")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/communicator.hpp>
+#include <gmac/distributed/communicator.hpp>
 
 #include <algorithm>
 #include <barrier>
@@ -49,7 +50,7 @@ public:
 private:
     explicit thread_ranks(std::size_t count) : shown_(count), barrier_(static_cast<std::ptrdiff_t>(count)) {}
 
-    class one final : public communicator {
+    class one final : public distributed::basic_communicator {
     public:
         one(thread_ranks& all, std::size_t rank) : all_(all), rank_(rank) {}
         [[nodiscard]] std::size_t rank() const noexcept override { return rank_; }
@@ -60,6 +61,7 @@ private:
             auto const shown = all_gather(bytes);
             std::copy(shown[0].begin(), shown[0].end(), bytes.begin());
         }
+        using basic_communicator::all_gather;
         [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<std::byte const> mine) override {
             all_.shown_[rank_] = mine;
             all_.barrier_.arrive_and_wait();

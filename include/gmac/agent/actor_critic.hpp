@@ -5,7 +5,6 @@
 #include <gmac/agent/detail/critic_targets.hpp>
 #include <gmac/agent/detail/intrinsic_advantages.hpp>
 #include <gmac/agent/detail/learner.hpp>
-#include <gmac/agent/detail/ranks.hpp>
 #include <gmac/agent/detail/state_values.hpp>
 #include <gmac/agent/intrinsic_reward.hpp>
 #include <gmac/agent/networks.hpp>
@@ -27,6 +26,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -384,14 +384,14 @@ private:
 
     /// Or they would wait for each other without end.
     void require_same_on_all_ranks() const {
+        std::array<shared_number, 6> const numbers{{{"seed", seed_},
+                                                    {"number of environments", rollout_.environments()},
+                                                    {"number of steps", options_.steps},
+                                                    {"minibatch", options_.minibatch},
+                                                    {"number of epochs", options_.epochs},
+                                                    {"number of parameters", parameters_.size()}}};
         if (rollout_.ranks())
-            detail::require_same_on_all_ranks(*rollout_.ranks(), "actor_critic",
-                                              {{"seed", seed_},
-                                               {"number of environments", rollout_.environments()},
-                                               {"number of steps", options_.steps},
-                                               {"minibatch", options_.minibatch},
-                                               {"number of epochs", options_.epochs},
-                                               {"number of parameters", parameters_.size()}});
+            rollout_.ranks()->require_same("actor_critic", numbers);
     }
 
     static agent_options checked(agent_options options) {
@@ -454,7 +454,7 @@ private:
         if (!rollout_.ranks())
             return;
         rollout_.combine(worlds_);
-        finished_ = detail::episodes_of_all_ranks(*rollout_.ranks(), finished_);
+        rollout_.ranks()->collect(finished_);
         for (timed_episode const& ended : finished_)
             episodes_.add(ended.episode);
         report.environment_seconds += timer.lap();

@@ -3,7 +3,6 @@
 
 #include <gmac/core/communicator.hpp>
 #include <gmac/core/detail/moments.hpp>
-#include <gmac/core/detail/shared_moments.hpp>
 #include <gmac/core/view.hpp>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <vector>
 
 namespace gmac::inline GMAC_ABI {
 
@@ -41,11 +41,13 @@ template <class Returns, class Values>
     auto const predicted = as_vector(values);
     require_size(predicted, of_states.size(), "the vector of values", "explained_variance");
     using T = typename decltype(of_states)::value_type;
-    std::array const counts{of_states.size(), of_states.size()};
-    auto const both = detail::shared_moments_of(ranks, counts, [&](std::size_t set, std::size_t i) {
-        auto const target = static_cast<double>(of_states[i]);
-        return set == 0 ? target : target - static_cast<double>(predicted[i]);
-    });
+    std::size_t const count = of_states.size();
+    std::vector<double> targets_and_errors(2 * count);
+    for (std::size_t i = 0; i < count; ++i) {
+        targets_and_errors[i] = static_cast<double>(of_states[i]);
+        targets_and_errors[count + i] = targets_and_errors[i] - static_cast<double>(predicted[i]);
+    }
+    auto const both = ranks.moments_of(std::array{count, count}, targets_and_errors);
     if (detail::only_rounding<T>(both[0].squares / both[0].count, std::abs(both[0].mean)))
         return std::numeric_limits<double>::quiet_NaN();
     return 1.0 - both[1].squares / both[0].squares;

@@ -3,6 +3,7 @@
 
 #include <gmac/core/communicator.hpp>
 #include <gmac/core/error.hpp>
+#include <gmac/distributed/communicator.hpp>
 
 #include <mpi.h>
 
@@ -55,7 +56,7 @@ void in_pieces(std::size_t size, Piece piece) {
 
 /// The processes of an MPI communicator. MPI must be initialised before and finalised after it, as `run` does. All calls are
 /// of the thread that initialised MPI. Throws gmac::error where MPI fails.
-class mpi final : public communicator {
+class mpi final : public basic_communicator {
 public:
     explicit mpi(MPI_Comm of = MPI_COMM_WORLD) {
         int rank = 0, size = 0;
@@ -83,6 +84,7 @@ public:
         });
     }
 
+    using basic_communicator::all_gather;
     [[nodiscard]] std::vector<std::vector<std::byte>> all_gather(std::span<std::byte const> mine) override {
         auto const sizes = detail::sizes_of_all(on_, size_, mine.size());
         std::vector<int> counts, places;

@@ -8,12 +8,10 @@
 #include <gmac/core/view.hpp>
 #include <gmac/environment/detail/checks.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -100,15 +98,14 @@ public:
         std::vector<double> numbers{static_cast<double>(here.count_)};
         numbers.insert(numbers.end(), here.means_.begin(), here.means_.end());
         numbers.insert(numbers.end(), here.squares_.begin(), here.squares_.end());
-        for (auto const& bytes : ranks.all_gather(std::as_bytes(std::span(numbers)))) {
-            require(bytes.size() == numbers.size() * sizeof(double),
-                    "running_statistics::merge: another rank has {} bytes of statistics, this one {}", bytes.size(),
-                    numbers.size() * sizeof(double));
-            std::memcpy(numbers.data(), bytes.data(), bytes.size());
-            running_statistics other(size());
-            other.count_ = static_cast<std::uint64_t>(numbers[0]);
-            std::copy_n(numbers.begin() + 1, size(), other.means_.begin());
-            std::copy_n(numbers.end() - static_cast<std::ptrdiff_t>(size()), size(), other.squares_.begin());
+        std::vector<double> const all = ranks.all_gather(std::span<double const>(numbers));
+        running_statistics other(size());
+        for (std::size_t first = 0; first < all.size(); first += numbers.size()) {
+            other.count_ = static_cast<std::uint64_t>(all[first]);
+            for (std::size_t j = 0; j < size(); ++j) {
+                other.means_[j] = all[first + 1 + j];
+                other.squares_[j] = all[first + 1 + size() + j];
+            }
             merge(other);
         }
     }

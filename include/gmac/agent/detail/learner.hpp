@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gmac/agent/composition.hpp>
-#include <gmac/agent/detail/ranks.hpp>
 #include <gmac/agent/kl_schedule.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/report.hpp>
@@ -11,7 +10,7 @@
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/communicator.hpp>
 #include <gmac/core/detail/gather.hpp>
-#include <gmac/core/detail/shared_moments.hpp>
+#include <gmac/core/detail/moments.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/core/random.hpp>
@@ -136,10 +135,13 @@ public:
         report.gradient_norm /= static_cast<double>(batches);
         std::array const means{&report.policy_loss, &report.value_loss, &report.entropy, &report.approximate_kl,
                                &report.clip_fraction};
+        std::array<double, means.size()> sums{};
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            sums[i] = *means[i];
         if (ranks_)
-            add_over(*ranks_, means);
-        for (double* const mean : means)
-            *mean /= static_cast<double>(visits);
+            ranks_->all_reduce(std::span<double>(sums));
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            *means[i] = sums[i] / static_cast<double>(visits);
     }
 
     /// The optimiser's state, and the learning rate that follows the divergence.
@@ -226,7 +228,7 @@ private:
         if constexpr (acts) {
             gather(rows, from_.advantages.data(), 1, advantages.data());
             if (from_.options.normalize_advantages && ranks_)
-                normalize_by(shared_advantages_[batch % shared_advantages_.size()], advantages);
+                normalize_by_all(shared_advantages_[batch % shared_advantages_.size()], advantages);
             else if (from_.options.normalize_advantages)
                 targets::normalize(advantages);
         }
@@ -242,7 +244,7 @@ private:
         if (!(std::isfinite(loss) && std::isfinite(norm))) [[unlikely]]
             fail("{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite{}",
                  from_.name, report.update, batch, loss / static_cast<double>(total), norm,
-                 ranks_ ? those_at_fault(*ranks_, is_at_fault(rows, batch, parts, here.loss)) : std::string());
+                 ranks_ ? ranks_->those_at_fault(is_at_fault(rows, batch, parts, here.loss)) : std::string());
         report.gradient_norm += norm;
         return kl;
     }
@@ -251,9 +253,17 @@ private:
     void measure_advantages(std::size_t minibatches) {
         std::vector<std::size_t> counts(minibatches, minibatch());
         counts.back() = order_.size() - (minibatches - 1) * minibatch();
-        shared_advantages_ = shared_moments_of(*ranks_, counts, [this](std::size_t batch, std::size_t i) {
-            return static_cast<double>(from_.advantages[order_[batch * minibatch() + i]]);
-        });
+        std::vector<double> numbers(order_.size());
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            numbers[i] = static_cast<double>(from_.advantages[order_[i]]);
+        shared_advantages_ = ranks_->moments_of(counts, numbers);
+    }
+    /// targets::normalize of the part of some numbers that lies here.
+    static void normalize_by_all(shared_moments const& all, std::span<scalar> here) noexcept {
+        bool const constant = only_rounding<scalar>(all.squares / all.count, std::abs(all.mean));
+        double const deviation = std::sqrt(all.squares / (all.count - 1.0));
+        for (scalar& one : here)
+            one = constant ? scalar(0) : static_cast<scalar>((static_cast<double>(one) - all.mean) / deviation);
     }
     /// Adds the gradients of all ranks, and with them, as two numbers more, these sums.
     [[nodiscard]] minibatch_sums add_ranks(minibatch_sums const& here) {
