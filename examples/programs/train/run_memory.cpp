@@ -109,8 +109,8 @@ std::vector<memory_use> memory_of(settings const& all, step_size const& step) {
         uses.push_back({fmt::format("--rnd-features {} for {}", all.distillation.features, rollout),
                         number * (weights * (copies + 1.0) + rows * 4.0 * outputs)});
     }
-    uses.push_back(
-        {fmt::format("--shards {}", agent.shards), (std::min)(real(agent.shards), minibatch) * trunk * number});
+    uses.push_back({fmt::format("--shards {}", agent.shards),
+                    (std::min)(real(agent.shards), minibatch) * trunk * number * (agent.shared_trunk ? 1.0 : 2.0)});
     return uses;
 }
 

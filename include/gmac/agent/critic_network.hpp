@@ -75,8 +75,8 @@ public:
         return value_.predict(value_part(parameters), work.features, random, work.value);
     }
     /// After a forward pass on the same states: from the gradient in work.value_gradient to that of all parameters.
-    void backward(std::span<scalar const> parameters, matrix_view<input_type const> states, workspace& work,
-                  std::span<scalar> gradient) const {
+    void critic_backward(std::span<scalar const> parameters, matrix_view<input_type const> states, workspace& work,
+                         std::span<scalar> gradient) const {
         matrix_view<scalar> const feature_gradient(work.feature_gradient.data(), states.rows(), trunk_.outputs());
         value_.backward(value_part(parameters), work.features, work.value,
                         {work.value_gradient.data(), states.rows(), outputs_}, value_part(gradient), feature_gradient);

@@ -95,21 +95,25 @@ public:
             nn::describe_part(*intrinsic_, "intrinsic_value", first_intrinsic(), visit);
     }
 
-    [[nodiscard]] workspace make_workspace(std::size_t rows) const {
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const { return make_workspace(rows, true, true); }
+    /// For the policy's passes, the critic's or both; a shared trunk is of both.
+    [[nodiscard]] workspace make_workspace(std::size_t rows, bool policy, bool critic) const {
         std::size_t const features = trunk().outputs();
-        std::size_t const exploring = explores() ? rows : 0;
-        workspace made{.policy = policy_.make_workspace(rows),
-                       .critic_trunk = trunk().make_workspace(shared_ ? 0 : rows),
-                       .value = value_.make_workspace(rows),
+        std::size_t const acting = policy ? rows : 0;
+        std::size_t const judging = critic ? rows : 0;
+        std::size_t const exploring = explores() ? judging : 0;
+        workspace made{.policy = policy_.make_workspace(rows, acting),
+                       .critic_trunk = trunk().make_workspace(shared_ ? 0 : judging),
+                       .value = value_.make_workspace(judging),
                        .intrinsic = {},
-                       .actor_gradient = buffer<scalar>(rows * actor_outputs()),
-                       .value_gradient = buffer<scalar>(rows * value_outputs_),
+                       .actor_gradient = buffer<scalar>(acting * actor_outputs()),
+                       .value_gradient = buffer<scalar>(judging * value_outputs_),
                        .intrinsic_gradient = buffer<scalar>(exploring),
-                       .feature_gradient = buffer<scalar>(rows * features),
-                       .critic_feature_gradient = buffer<scalar>(rows * features),
+                       .feature_gradient = buffer<scalar>(acting * features),
+                       .critic_feature_gradient = buffer<scalar>(judging * features),
                        .intrinsic_feature_gradient = buffer<scalar>(exploring * features)};
         if (explores())
-            made.intrinsic = intrinsic_->make_workspace(rows);
+            made.intrinsic = intrinsic_->make_workspace(exploring);
         return made;
     }
 
@@ -134,18 +138,15 @@ public:
         return intrinsic_->forward(intrinsic_part(parameters), work.critic_features, work.intrinsic);
     }
 
-    /// After forward passes of all parts on the same states: from the gradients in work.actor_gradient, work.value_gradient
-    /// and work.intrinsic_gradient to the gradient of all parameters but the actor's free ones.
-    void backward(std::span<scalar const> parameters, matrix_view<input_type const> states, workspace& work,
-                  std::span<scalar> gradient) const {
+    /// After value_forward on the same states: from the gradients in work.value_gradient and work.intrinsic_gradient to that of
+    /// the critic's parameters and, with a shared trunk, of its features.
+    void critic_backward(std::span<scalar const> parameters, matrix_view<input_type const> states, workspace& work,
+                         std::span<scalar> gradient) const {
         std::size_t const rows = states.rows();
         std::size_t const width = trunk().outputs();
-        matrix_view<scalar> const feature_gradient(work.feature_gradient.data(), rows, width);
-        matrix_view<scalar> const critic_gradient(work.critic_feature_gradient.data(), rows, width);
-        policy_.layer_backward(parameters, work.policy, {work.actor_gradient.data(), rows, actor_outputs()}, gradient,
-                               feature_gradient);
+        matrix_view<scalar> const feature_gradient(work.critic_feature_gradient.data(), rows, width);
         value_.backward(value_part(parameters), work.critic_features, work.value,
-                        {work.value_gradient.data(), rows, value_outputs_}, value_part(gradient), critic_gradient);
+                        {work.value_gradient.data(), rows, value_outputs_}, value_part(gradient), feature_gradient);
         if (explores()) {
             intrinsic_->backward(intrinsic_part(parameters), work.critic_features, work.intrinsic,
                                  {work.intrinsic_gradient.data(), rows, 1}, intrinsic_part(gradient),
@@ -153,12 +154,22 @@ public:
             for (std::size_t i = 0; i < rows * width; ++i)
                 work.critic_feature_gradient[i] += work.intrinsic_feature_gradient[i];
         }
+        if (!shared_)
+            trunk().backward(critic_trunk_part(parameters), states, work.critic_trunk, feature_gradient,
+                             critic_trunk_part(gradient), {});
+    }
+    /// After policy().forward and, with a shared trunk, critic_backward on the same states: from the gradient in
+    /// work.actor_gradient to that of the policy's parameters but the actor's free ones.
+    void policy_backward(std::span<scalar const> parameters, matrix_view<input_type const> states, workspace& work,
+                         std::span<scalar> gradient) const {
+        std::size_t const rows = states.rows();
+        std::size_t const width = trunk().outputs();
+        matrix_view<scalar> const feature_gradient(work.feature_gradient.data(), rows, width);
+        policy_.layer_backward(parameters, work.policy, {work.actor_gradient.data(), rows, actor_outputs()}, gradient,
+                               feature_gradient);
         if (shared_)
             for (std::size_t i = 0; i < rows * width; ++i)
                 work.feature_gradient[i] += work.critic_feature_gradient[i];
-        else
-            trunk().backward(critic_trunk_part(parameters), states, work.critic_trunk, critic_gradient,
-                             critic_trunk_part(gradient), {});
         policy_.trunk_backward(parameters, states, work.policy, feature_gradient, gradient);
     }
 

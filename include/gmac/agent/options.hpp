@@ -49,7 +49,8 @@ struct agent_options {
     /// mixture energy 5 (as the authors do), and 0.5 for a loss that has none.
     std::optional<double> max_gradient_norm{};
     /// With separate trunks: max_gradient_norm limits the actor's gradient and the critic's, each by itself, so that the
-    /// larger one does not shrink the other.
+    /// larger one does not shrink the other. They then learn on two threads without waiting for each other, unless a schedule or
+    /// stop by the divergence, or other ranks, join them.
     bool clip_networks_separately = false;
     bool normalize_advantages = true; ///< in each minibatch, by the n − 1 standard deviation
     std::size_t particles = 128;      ///< m, of SR(lambda)
@@ -62,8 +63,9 @@ struct agent_options {
     double value_gain = std::sqrt(2.0);
     optimiser_kind optimiser = optimiser_kind::adam;
     double optimiser_epsilon = 1e-5;
-    /// Parts that a minibatch is cut into; each part is one task, and the parts' gradients are added in a fixed order,
-    /// so this number, and not that of the threads, decides the rounding. 0 means one part for each 32 states, at most 8.
+    /// Parts that the states of a minibatch are cut into; each part is one task, or two with separate trunks, and the parts'
+    /// gradients are added in a fixed order, so this number, and not that of the threads, decides the rounding. 0 means one
+    /// task for each 32 states, at most 8.
     std::size_t shards = 0;
     /// Gives the agent a value of intrinsic rewards, which it must then be given: actor_critic::explore.
     std::optional<exploration_options> exploration{};

@@ -82,11 +82,13 @@ public:
             visit(std::string("actor.free"), first_free(), std::size_t{1}, free_count_);
     }
 
-    [[nodiscard]] workspace make_workspace(std::size_t rows) const {
+    [[nodiscard]] workspace make_workspace(std::size_t rows) const { return make_workspace(rows, rows); }
+    /// For `rows` states that are brought to the trunk's number type, and passes of as many as `passing` of them.
+    [[nodiscard]] workspace make_workspace(std::size_t rows, std::size_t passing) const {
         return {{rows, inputs()},
-                trunk_.make_workspace(rows),
-                layer_.make_workspace(rows),
-                buffer<scalar>(rows * outputs())};
+                trunk_.make_workspace(passing),
+                layer_.make_workspace(passing),
+                buffer<scalar>(passing * outputs())};
     }
 
     /// Observations [n, inputs] as the trunk reads them: the view itself, or a copy in the workspace.

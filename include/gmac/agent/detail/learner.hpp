@@ -38,9 +38,13 @@ namespace gmac::inline GMAC_ABI::detail {
 /// In the place of an actor: there is none, only the value is learned.
 struct no_actor {};
 
-/// The epochs of minibatches in which an agent, or a critic alone, learns a rollout. A minibatch is divided into parts,
-/// whose number does not depend on the threads, and the parts' gradients are added in their order. On several ranks a
-/// minibatch has as many states of each of them, and all take the same steps.
+/// The epochs of minibatches in which an agent, or a critic alone, learns a rollout. A minibatch is divided into parts by its
+/// states, and where actor and critic have trunks of their own by these networks too. The number of parts does not depend on
+/// the threads, and the parts' gradients are added in their order. On several ranks a minibatch has as many states of each of
+/// them, and all take the same steps.
+///
+/// Networks that share neither a trunk nor a gradient norm do not wait for each other: each goes through its epochs on a
+/// thread of its own, with the same bits as when they take turns.
 template <class Networks, class Actor, class Head, class Loss>
 class learner {
     static constexpr bool acts = !std::same_as<Actor, no_actor>;
@@ -70,15 +74,24 @@ public:
           ranks_(from.rollout.ranks()),
           parameters_(from.networks.parameter_count()),
           gradient_(parameters_ + (ranks_ ? 2 : 0)),
-          optimiser_(make_optimiser(parameters_, from.options)),
           rate_(from.options.learning_rate),
-          order_(from.rollout.rows()),
-          advantages_(acts ? order_.size() : 0) {
-        std::size_t const wanted =
-            from.options.shards > 0 ? from.options.shards : (std::min<std::size_t>)(8, minibatch() / 32);
-        std::size_t const count = std::clamp<std::size_t>(wanted, 1, minibatch());
-        for (std::size_t s = 0; s < count; ++s)
-            parts_.emplace_back(from, (minibatch() + count - 1) / count);
+          advantages_(acts ? from.rollout.rows() : 0) {
+        bool const two = acts && !from.options.shared_trunk;
+        std::size_t const wanted = from.options.shards > 0
+                                       ? from.options.shards
+                                       : (std::min<std::size_t>)(8, minibatch() / 32) / (two ? 2 : 1);
+        shards_ = std::clamp<std::size_t>(wanted, 1, minibatch());
+        std::size_t const of_policy = policy_parameters();
+        if (two && from.options.clip_networks_separately)
+            for (auto const& [first, count] :
+                 {std::pair{std::size_t{0}, of_policy}, {of_policy, parameters_ - of_policy}})
+                clipped_.emplace_back(first, count, from.options);
+        else
+            clipped_.emplace_back(0, parameters_, from.options);
+        for (std::size_t i = 0; i < (two ? 2 : 1) * shards_; ++i)
+            parts_.emplace_back(from, (minibatch() + shards_ - 1) / shards_, acts && i < shards_, !two || i >= shards_);
+        for (std::size_t i = 0; i < clipped_.size(); ++i)
+            orders_.emplace_back(from.rollout.rows());
     }
 
     /// The rate with which an update begins; `progress` is the part of the run that is done.
@@ -94,59 +107,49 @@ public:
     template <class StreamOf>
     void learn(std::span<scalar> parameters, executor& tasks, StreamOf const& stream, std::size_t first_fraction,
                update_report& report) {
-        agent_options const& options = from_.options;
-        random_stream random = stream(stream_purpose::minibatch, 0);
-        std::iota(order_.begin(), order_.end(), 0u);
-        std::size_t const states = order_.size();
-        std::size_t const in_epoch = (states + minibatch() - 1) / minibatch();
-        std::size_t batches = 0, steps = 0, visits = 0;
-        bool stopped = false;
-        for (std::size_t epoch = 0; epoch < options.epochs && !stopped; ++epoch) {
-            random.shuffle(std::span<std::uint32_t>(order_));
-            if (ranks_ && acts && options.normalize_advantages)
-                measure_advantages(in_epoch);
-            if (adapts())
-                report.learning_rate = rate_;
-            double kl = 0.0;
-            std::size_t visited = 0;
-            for (std::size_t first = 0; first < states && !stopped; first += minibatch(), ++batches) {
-                std::size_t const count = (std::min)(minibatch(), states - first);
-                std::size_t const parts = (std::min)(parts_.size(), count);
-                std::size_t const total = count * from_.rollout.rank_count();
-                double const kl_sum = evaluate_minibatch(
-                    std::span<std::uint32_t const>(order_).subspan(first, count), total, parameters, tasks,
-                    [&](std::size_t s) {
-                        return stream(stream_purpose::fraction, first_fraction + batches * parts + s);
-                    },
-                    batches, report);
-                kl += kl_sum;
-                visited += total;
-                stopped = options.early_stop && kl_sum > 1.5 * options.target_kl * static_cast<double>(total);
-                if (!stopped) {
-                    step(parameters, report.learning_rate);
-                    ++steps;
-                }
-            }
-            visits += visited;
-            if (adapts())
-                rate_ = adaptive_rate().next(rate_, kl / static_cast<double>(visited));
+        std::span<part> const parts(parts_);
+        std::array<sums, 2> done{};
+        if (learns_apart(tasks)) {
+            tasks.run(2, [&](std::size_t n) {
+                serial_executor alone;
+                pass const one{parts.subspan(n * shards_, shards_), std::span(clipped_).subspan(n, 1), orders_[n],
+                               alone};
+                done[n] = go_through(one, parameters, stream, first_fraction, report);
+            });
+        } else {
+            done[0] = go_through({parts, clipped_, orders_[0], tasks}, parameters, stream, first_fraction, report);
         }
-        report.epochs = static_cast<double>(steps) / static_cast<double>(in_epoch);
-        report.gradient_norm /= static_cast<double>(batches);
-        std::array const means{&report.policy_loss, &report.value_loss, &report.entropy, &report.approximate_kl,
-                               &report.clip_fraction};
-        std::array<double, means.size()> sums{};
-        for (std::size_t i = 0; i < sums.size(); ++i)
-            sums[i] = *means[i];
+        std::size_t const states = orders_[0].size();
+        std::size_t const in_epoch = (states + minibatch() - 1) / minibatch();
+        report.epochs = static_cast<double>(done[0].steps) / static_cast<double>(in_epoch);
+        for (std::size_t i = 0; i < done[0].norms.size(); ++i)
+            report.gradient_norm +=
+                done[1].norms.empty() ? done[0].norms[i] : std::hypot(done[0].norms[i], done[1].norms[i]);
+        report.gradient_norm /= static_cast<double>(done[0].norms.size());
+        std::array<double, 5> totals{};
+        for (sums const& of : done) {
+            std::array const here{of.policy_loss, of.value_loss, of.entropy, of.kl, of.clipped};
+            for (std::size_t i = 0; i < totals.size(); ++i)
+                totals[i] += here[i];
+        }
         if (ranks_)
-            ranks_->all_reduce(std::span<double>(sums));
-        for (std::size_t i = 0; i < sums.size(); ++i)
-            *means[i] = sums[i] / static_cast<double>(visits);
+            ranks_->all_reduce(std::span<double>(totals));
+        for (double& total : totals)
+            total /= static_cast<double>(done[0].visits);
+        report.policy_loss = totals[0];
+        report.value_loss = totals[1];
+        report.entropy = totals[2];
+        report.approximate_kl = totals[3];
+        report.clip_fraction = totals[4];
     }
 
     /// The optimiser's state, and the learning rate that follows the divergence.
     void persist(archive& state) {
-        std::visit([&](auto& rule) { rule.persist(state); }, optimiser_);
+        for (clipped_range& range : clipped_)
+            if (clipped_.size() == 1)
+                range.persist(state);
+            else
+                state.inside(range.first == 0 ? "policy" : "critic", [&] { range.persist(state); });
         if (!adapts())
             return;
         state("adaptive_learning_rate", rate_);
@@ -159,10 +162,38 @@ private:
     struct minibatch_sums {
         double loss = 0.0, kl = 0.0;
     };
+    /// Over the minibatches of an update.
+    struct sums {
+        double policy_loss = 0.0, value_loss = 0.0, entropy = 0.0, kl = 0.0, clipped = 0.0; // of visited states
+        std::vector<double> norms; // of the minibatches' gradients
+        std::size_t steps = 0, visits = 0;
+    };
     using optimiser_type = std::variant<nn::adam<scalar>, nn::rmsprop<scalar>>;
 
-    /// Memory of one part of a minibatch, of up to `rows` states.
+    /// A range of the parameters whose gradient has a norm limit of its own, and what moves them.
+    struct clipped_range {
+        std::size_t first, count;
+        optimiser_type optimiser;
+
+        clipped_range(std::size_t begin, std::size_t parameters, agent_options const& options)
+            : first(begin), count(parameters), optimiser(make_optimiser(parameters, options)) {}
+
+        void step(std::span<scalar> parameters, std::span<scalar const> gradient, double rate) {
+            std::visit(
+                [&](auto& rule) {
+                    rule.set_learning_rate(rate);
+                    rule.step(parameters.subspan(first, count), gradient.subspan(first, count));
+                },
+                optimiser);
+        }
+        void persist(archive& state) {
+            std::visit([&](auto& rule) { rule.persist(state); }, optimiser);
+        }
+    };
+
+    /// Memory of one part of a minibatch, of up to `rows` states, of the policy, of the critic or of both.
     struct part {
+        bool acting, judging;
         typename Networks::workspace work;
         typename targets_type::batch targets;
         buffer<observation_type> observations;
@@ -174,9 +205,11 @@ private:
         losses::surrogate_sums sums{};
         double value_loss = 0.0, entropy = 0.0;
 
-        part(sources const& from, std::size_t rows)
-            : work(from.networks.make_workspace(rows)),
-              targets(from.targets.make_batch(rows)),
+        part(sources const& from, std::size_t rows, bool acting_too, bool judging_too)
+            : acting(acting_too),
+              judging(judging_too),
+              work(make_workspace(from.networks, rows, acting, judging)),
+              targets(from.targets.make_batch(judging ? rows : 0)),
               observations(rows * from.networks.inputs()),
               actions(acted(rows) * from.rollout.actions().cols()),
               masks(acted(rows) * from.rollout.masks().cols()),
@@ -188,7 +221,23 @@ private:
               advantages(acted(rows)),
               gradient(from.networks.parameter_count()) {}
 
-        [[nodiscard]] static std::size_t acted(std::size_t rows) noexcept { return acts ? rows : 0; }
+        [[nodiscard]] static auto make_workspace(Networks const& networks, std::size_t rows, bool policy, bool critic) {
+            if constexpr (acts)
+                return networks.make_workspace(rows, policy, critic);
+            else
+                return networks.make_workspace(rows);
+        }
+        [[nodiscard]] std::size_t acted(std::size_t rows) const noexcept { return acting ? rows : 0; }
+    };
+    /// What goes through the epochs together: all networks, or one of them.
+    struct pass {
+        std::span<part> parts; // the policy's, if there are two kinds, and then as many of the critic
+        std::span<clipped_range> clipped;
+        std::vector<std::uint32_t>& order;
+        executor& tasks;
+
+        [[nodiscard]] bool acting() const noexcept { return parts.front().acting; }
+        [[nodiscard]] std::size_t kinds() const noexcept { return parts.front().acting != parts.back().acting ? 2 : 1; }
     };
 
     static optimiser_type make_optimiser(std::size_t parameters, agent_options const& options) {
@@ -216,46 +265,108 @@ private:
                 .maximum = from_.options.learning_rate_maximum};
     }
 
+    [[nodiscard]] std::size_t policy_parameters() const noexcept {
+        if constexpr (acts)
+            return from_.networks.policy().parameter_count();
+        else
+            return 0;
+    }
+    /// Whether actor and critic each take a thread for all their epochs; else, the parts of each minibatch are shared out. It
+    /// changes no bit. More than two threads have more to do where a minibatch has many parts.
+    [[nodiscard]] bool learns_apart(executor const& tasks) const noexcept {
+        bool const may = clipped_.size() > 1 && !ranks_ && !adapts() && !from_.options.early_stop;
+        return may && tasks.concurrency() >= 2 && (tasks.concurrency() == 2 || shards_ == 1);
+    }
+
+    /// All epochs of one pass. Writes report.learning_rate where it follows the divergence.
+    template <class StreamOf>
+    [[nodiscard]] sums go_through(pass const& through, std::span<scalar> parameters, StreamOf const& stream,
+                                  std::size_t first_fraction, update_report& report) {
+        agent_options const& options = from_.options;
+        std::vector<std::uint32_t>& order = through.order;
+        random_stream random = stream(stream_purpose::minibatch, 0);
+        std::iota(order.begin(), order.end(), 0u);
+        std::size_t const states = order.size();
+        sums all;
+        bool stopped = false;
+        for (std::size_t epoch = 0; epoch < options.epochs && !stopped; ++epoch) {
+            random.shuffle(std::span<std::uint32_t>(order));
+            if (ranks_ && acts && options.normalize_advantages)
+                measure_advantages(order);
+            if (adapts())
+                report.learning_rate = rate_;
+            double kl = 0.0;
+            std::size_t visited = 0;
+            for (std::size_t first = 0; first < states && !stopped; first += minibatch()) {
+                std::size_t const count = (std::min)(minibatch(), states - first);
+                std::size_t const total = count * from_.rollout.rank_count();
+                std::size_t const batch = all.norms.size();
+                double const kl_sum = evaluate_minibatch(
+                    through, std::span<std::uint32_t const>(order).subspan(first, count), total, parameters,
+                    [&](std::size_t s) {
+                        return stream(stream_purpose::fraction,
+                                      first_fraction + batch * (std::min)(shards_, count) + s);
+                    },
+                    report.update, all);
+                kl += kl_sum;
+                visited += total;
+                stopped = options.early_stop && kl_sum > 1.5 * options.target_kl * static_cast<double>(total);
+                if (!stopped) {
+                    for (clipped_range& range : through.clipped)
+                        range.step(parameters, std::span<scalar const>(gradient_.span()), report.learning_rate);
+                    ++all.steps;
+                }
+            }
+            all.visits += visited;
+            if (adapts())
+                rate_ = adaptive_rate().next(rate_, kl / static_cast<double>(visited));
+        }
+        return all;
+    }
+
     /// The gradient of a minibatch of `total` states on all ranks, clipped, in `gradient_`; returns the sum over its states of
     /// their approximate KL divergences. `rows` are those here.
     template <class StreamOf>
-    [[nodiscard]] double evaluate_minibatch(std::span<std::uint32_t const> rows, std::size_t total,
-                                            std::span<scalar const> parameters, executor& tasks,
-                                            StreamOf const& fractions, std::size_t batch, update_report& report) {
-        std::size_t const parts = (std::min)(parts_.size(), rows.size());
-        auto const begin = [&](std::size_t s) { return s * rows.size() / parts; };
+    [[nodiscard]] double evaluate_minibatch(pass const& through, std::span<std::uint32_t const> rows, std::size_t total,
+                                            std::span<scalar const> parameters, StreamOf const& fractions,
+                                            std::uint64_t update, sums& to) {
+        std::size_t const shards = (std::min)(shards_, rows.size());
+        std::size_t const batch = to.norms.size();
+        auto const begin = [&](std::size_t s) { return s * rows.size() / shards; };
         std::span<scalar> const advantages = std::span(advantages_).first(acts ? rows.size() : 0);
-        if constexpr (acts) {
+        if (acts && through.acting()) {
             gather(rows, from_.advantages.data(), 1, advantages.data());
             if (from_.options.normalize_advantages && ranks_)
                 normalize_by_all(shared_advantages_[batch % shared_advantages_.size()], advantages);
             else if (from_.options.normalize_advantages)
                 targets::normalize(advantages);
         }
-        tasks.run(parts, [&](std::size_t s) {
+        through.tasks.run(shards * through.kinds(), [&](std::size_t i) {
+            std::size_t const s = i % shards;
             std::size_t const count = begin(s + 1) - begin(s);
-            if constexpr (acts)
-                std::copy_n(advantages.data() + begin(s), count, parts_[s].advantages.data());
-            learn_part(rows.subspan(begin(s), count), total, parameters, fractions(s), parts_[s]);
+            part& one = through.parts[i / shards * shards_ + s];
+            if (acts && one.acting)
+                std::copy_n(advantages.data() + begin(s), count, one.advantages.data());
+            learn_part(rows.subspan(begin(s), count), total, parameters, fractions(s), one);
         });
-        minibatch_sums const here = add_parts(parts, report);
+        minibatch_sums const here = add_parts(through, shards, to);
         auto const [loss, kl] = ranks_ ? add_ranks(here) : here;
-        double const norm = clip_gradient();
+        double const norm = clip_gradient(through);
         if (!(std::isfinite(loss) && std::isfinite(norm))) [[unlikely]]
             fail("{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite{}",
-                 from_.name, report.update, batch, loss / static_cast<double>(total), norm,
-                 ranks_ ? ranks_->those_at_fault(is_at_fault(rows, batch, parts, here.loss)) : std::string());
-        report.gradient_norm += norm;
+                 from_.name, update, batch, loss / static_cast<double>(total), norm,
+                 ranks_ ? ranks_->those_at_fault(is_at_fault(rows, batch, here.loss)) : std::string());
+        to.norms.push_back(norm);
         return kl;
     }
 
     /// What `targets::normalize` needs of the minibatches of an epoch.
-    void measure_advantages(std::size_t minibatches) {
-        std::vector<std::size_t> counts(minibatches, minibatch());
-        counts.back() = order_.size() - (minibatches - 1) * minibatch();
-        std::vector<double> numbers(order_.size());
+    void measure_advantages(std::span<std::uint32_t const> order) {
+        std::vector<std::size_t> counts((order.size() + minibatch() - 1) / minibatch(), minibatch());
+        counts.back() = order.size() - (counts.size() - 1) * minibatch();
+        std::vector<double> numbers(order.size());
         for (std::size_t i = 0; i < numbers.size(); ++i)
-            numbers[i] = static_cast<double>(from_.advantages[order_[i]]);
+            numbers[i] = static_cast<double>(from_.advantages[order[i]]);
         shared_advantages_ = ranks_->moments_of(counts, numbers);
     }
     /// targets::normalize of the part of some numbers that lies here.
@@ -273,8 +384,7 @@ private:
         return {static_cast<double>(gradient_[parameters_]), static_cast<double>(gradient_[parameters_ + 1])};
     }
     /// Whether what is not finite is so on this rank, and not only by what it shares with others.
-    [[nodiscard]] bool is_at_fault(std::span<std::uint32_t const> rows, std::size_t batch, std::size_t parts,
-                                   double loss) const {
+    [[nodiscard]] bool is_at_fault(std::span<std::uint32_t const> rows, std::size_t batch, double loss) const {
         bool finite = true;
         if constexpr (acts) {
             for (std::uint32_t const row : rows)
@@ -284,33 +394,29 @@ private:
                     return false;
         }
         finite = finite && std::isfinite(loss);
-        for (std::size_t s = 0; s < parts; ++s)
-            for (scalar const g : parts_[s].gradient.span())
+        for (part const& one : parts_)
+            for (scalar const g : range_of(one, one.gradient.span()))
                 finite = finite && std::isfinite(g);
         return !finite;
     }
 
-    /// The norm of the whole gradient before it was clipped.
-    [[nodiscard]] double clip_gradient() {
+    /// The norm of the pass's gradient before it was clipped.
+    [[nodiscard]] double clip_gradient(pass const& through) {
         auto const most = static_cast<scalar>(max_gradient_norm());
-        std::span<scalar> const all = gradient_.span().first(parameters_);
-        if constexpr (acts)
-            if (from_.options.clip_networks_separately) {
-                std::size_t const of_policy = from_.networks.policy().parameter_count();
-                double const policy = nn::clip_gradient_norm(all.first(of_policy), most);
-                double const critic = nn::clip_gradient_norm(all.subspan(of_policy), most);
-                return std::hypot(policy, critic);
-            }
-        return nn::clip_gradient_norm(all, most);
+        double norm = 0.0;
+        for (clipped_range const& range : through.clipped) {
+            double const of_range = nn::clip_gradient_norm(gradient_.span().subspan(range.first, range.count), most);
+            norm = through.clipped.size() == 1 ? of_range : std::hypot(norm, of_range);
+        }
+        return norm;
     }
 
-    void step(std::span<scalar> parameters, double rate) {
-        std::visit(
-            [&](auto& rule) {
-                rule.set_learning_rate(rate);
-                rule.step(parameters, std::span<scalar const>(gradient_.span().first(parameters_)));
-            },
-            optimiser_);
+    /// Of a range of all parameters those of the networks that a part learns.
+    template <class T>
+    [[nodiscard]] std::span<T> range_of(part const& one, std::span<T> all) const noexcept {
+        std::size_t const of_policy = policy_parameters();
+        std::size_t const first = one.acting ? 0 : of_policy;
+        return all.subspan(first, (one.judging ? parameters_ : of_policy) - first);
     }
 
     /// Loss and gradient of the states `rows`, a part of a minibatch of `total` states; the part's gradient is that of
@@ -321,13 +427,26 @@ private:
         scalar const share = scalar(1) / static_cast<scalar>(total);
         from_.rollout.gather_states(rows, to.observations.data());
         auto const states = networks.input({to.observations.data(), rows.size(), networks.inputs()}, to.work);
-        auto const prediction = [&] {
-            if constexpr (acts) {
+        if constexpr (acts)
+            if (to.acting)
                 actor_part(rows, states, share, parameters, to);
-                return networks.value_forward(parameters, states, random, to.work, true);
-            } else {
+        if (to.judging)
+            critic_part(rows, states, share, parameters, random, to);
+        if constexpr (acts)
+            if (to.acting)
+                networks.policy_backward(parameters, states, to.work, to.gradient.span());
+    }
+
+    /// The value's loss, and its gradient with respect to the critic's parameters; of a shared trunk to its features.
+    template <class States>
+    void critic_part(std::span<std::uint32_t const> rows, States const& states, scalar share,
+                     std::span<scalar const> parameters, random_stream& random, part& to) {
+        Networks const& networks = from_.networks;
+        auto const prediction = [&] {
+            if constexpr (acts)
+                return networks.value_forward(parameters, states, random, to.work, to.acting);
+            else
                 return networks.value_forward(parameters, states, random, to.work);
-            }
         }();
         matrix_view<scalar> const gradient(to.work.value_gradient.data(), rows.size(), networks.value_outputs());
         auto const mean_loss =
@@ -345,7 +464,7 @@ private:
                     to.work.intrinsic_gradient[i] = static_cast<scalar>(from_.options.value_coefficient) * share *
                                                     (values(i, 0) - from_.intrinsic_returns[rows[i]]);
             }
-        networks.backward(parameters, states, to.work, to.gradient.span());
+        networks.critic_backward(parameters, states, to.work, to.gradient.span());
     }
 
     /// The clipped surrogate and the entropy bonus, and their gradient with respect to the actor's outputs.
@@ -386,36 +505,41 @@ private:
         return {to.masks.data(), rows.size(), actions};
     }
 
-    /// The sums over the parts, in their order: the gradient, what the report tells, and what is returned.
-    minibatch_sums add_parts(std::size_t parts, update_report& report) noexcept {
-        minibatch_sums sums;
-        for (std::size_t s = 0; s < parts; ++s) {
-            part const& p = parts_[s];
-            report.policy_loss += p.sums.loss;
-            sums.kl += p.sums.kl;
-            report.clip_fraction += static_cast<double>(p.sums.clipped);
-            report.value_loss += p.value_loss;
-            report.entropy += p.entropy;
-            sums.loss += p.sums.loss + p.value_loss;
-        }
-        report.approximate_kl += sums.kl;
-        std::copy(parts_[0].gradient.begin(), parts_[0].gradient.end(), gradient_.data());
-        for (std::size_t s = 1; s < parts; ++s)
-            for (std::size_t i = 0; i < parameters_; ++i)
-                gradient_[i] += parts_[s].gradient[i];
-        return sums;
+    /// The sums over the parts of a minibatch, in their order: the gradient, what the report tells, and what is returned.
+    minibatch_sums add_parts(pass const& through, std::size_t shards, sums& to) noexcept {
+        minibatch_sums all;
+        for (std::size_t kind = 0; kind < through.kinds(); ++kind)
+            for (std::size_t s = 0; s < shards; ++s) {
+                part const& one = through.parts[kind * shards_ + s];
+                to.policy_loss += one.sums.loss;
+                to.value_loss += one.value_loss;
+                to.entropy += one.entropy;
+                to.clipped += static_cast<double>(one.sums.clipped);
+                all.kl += one.sums.kl;
+                all.loss += one.sums.loss + one.value_loss;
+                std::span<scalar> const sum = range_of(one, gradient_.span());
+                std::span<scalar const> const added = range_of(one, one.gradient.span());
+                if (s == 0)
+                    std::copy(added.begin(), added.end(), sum.begin());
+                else
+                    for (std::size_t i = 0; i < sum.size(); ++i)
+                        sum[i] += added[i];
+            }
+        to.kl += all.kl;
+        return all;
     }
 
     sources from_;
     communicator* ranks_; // none if this is the only process
     std::size_t parameters_;
-    buffer<scalar> gradient_; // of the parameters; of several ranks two sums more
-    optimiser_type optimiser_;
-    double rate_; // of rate_schedule::kl
-    std::vector<std::uint32_t> order_;
-    std::vector<scalar> advantages_;                // of a minibatch
-    std::vector<shared_moments> shared_advantages_; // of several ranks, of an epoch's minibatches
-    std::vector<part> parts_;
+    buffer<scalar> gradient_;                        // of the parameters; of several ranks two sums more
+    double rate_;                                    // of rate_schedule::kl
+    std::vector<scalar> advantages_;                 // of a minibatch
+    std::vector<shared_moments> shared_advantages_;  // of several ranks, of an epoch's minibatches
+    std::size_t shards_ = 1;                         // parts by states
+    std::vector<part> parts_;                        // those of the policy, and then as many of the critic
+    std::vector<clipped_range> clipped_;             // one, or the policy's and the critic's
+    std::vector<std::vector<std::uint32_t>> orders_; // of states, of each of these
 };
 
 } // namespace gmac::inline GMAC_ABI::detail
