@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/agent/composition.hpp>
+#include <gmac/agent/detail/clipped_range.hpp>
 #include <gmac/agent/kl_schedule.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/report.hpp>
@@ -16,9 +17,6 @@
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/losses/clipped_surrogate.hpp>
-#include <gmac/nn/adam.hpp>
-#include <gmac/nn/gradient_norm.hpp>
-#include <gmac/nn/rmsprop.hpp>
 #include <gmac/targets/normalize.hpp>
 
 #include <algorithm>
@@ -30,7 +28,6 @@
 #include <numeric>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace gmac::inline GMAC_ABI::detail {
@@ -82,12 +79,10 @@ public:
                                        : (std::min<std::size_t>)(8, minibatch() / 32) / (two ? 2 : 1);
         shards_ = std::clamp<std::size_t>(wanted, 1, minibatch());
         std::size_t const of_policy = policy_parameters();
-        if (two && from.options.clip_networks_separately)
-            for (auto const& [first, count] :
-                 {std::pair{std::size_t{0}, of_policy}, {of_policy, parameters_ - of_policy}})
-                clipped_.emplace_back(first, count, from.options);
-        else
-            clipped_.emplace_back(0, parameters_, from.options);
+        bool const apart = two && from.options.clip_networks_separately;
+        clipped_.emplace_back(0, apart ? of_policy : parameters_, from.options);
+        if (apart)
+            clipped_.emplace_back(of_policy, parameters_ - of_policy, from.options);
         for (std::size_t i = 0; i < (two ? 2 : 1) * shards_; ++i)
             parts_.emplace_back(from, (minibatch() + shards_ - 1) / shards_, acts && i < shards_, !two || i >= shards_);
         for (std::size_t i = 0; i < clipped_.size(); ++i)
@@ -103,12 +98,13 @@ public:
 
     /// Learns the rollout, beginning with report.learning_rate, and adds the means over it to the report. `stream(purpose,
     /// index)` gives the update's random streams; the fractions' begin at `first_fraction`. Throws gmac::error if the loss
-    /// or its gradient is not finite; the parameters are then those of the last minibatch that was.
+    /// or its gradient is not finite; the parameters are then those of the last minibatch that was, of each network for itself if
+    /// they learn apart.
     template <class StreamOf>
     void learn(std::span<scalar> parameters, executor& tasks, StreamOf const& stream, std::size_t first_fraction,
                update_report& report) {
         std::span<part> const parts(parts_);
-        std::array<sums, 2> done{};
+        std::array<epoch_sums, 2> done{};
         if (learns_apart(tasks)) {
             tasks.run(2, [&](std::size_t n) {
                 serial_executor alone;
@@ -127,7 +123,7 @@ public:
                 done[1].norms.empty() ? done[0].norms[i] : std::hypot(done[0].norms[i], done[1].norms[i]);
         report.gradient_norm /= static_cast<double>(done[0].norms.size());
         std::array<double, 5> totals{};
-        for (sums const& of : done) {
+        for (epoch_sums const& of : done) {
             std::array const here{of.policy_loss, of.value_loss, of.entropy, of.kl, of.clipped};
             for (std::size_t i = 0; i < totals.size(); ++i)
                 totals[i] += here[i];
@@ -145,7 +141,7 @@ public:
 
     /// The optimiser's state, and the learning rate that follows the divergence.
     void persist(archive& state) {
-        for (clipped_range& range : clipped_)
+        for (clipped_range<scalar>& range : clipped_)
             if (clipped_.size() == 1)
                 range.persist(state);
             else
@@ -163,34 +159,11 @@ private:
         double loss = 0.0, kl = 0.0;
     };
     /// Over the minibatches of an update.
-    struct sums {
+    struct epoch_sums {
         double policy_loss = 0.0, value_loss = 0.0, entropy = 0.0, kl = 0.0, clipped = 0.0; // of visited states
         std::vector<double> norms; // of the minibatches' gradients
         std::size_t steps = 0, visits = 0;
     };
-    using optimiser_type = std::variant<nn::adam<scalar>, nn::rmsprop<scalar>>;
-
-    /// A range of the parameters whose gradient has a norm limit of its own, and what moves them.
-    struct clipped_range {
-        std::size_t first, count;
-        optimiser_type optimiser;
-
-        clipped_range(std::size_t begin, std::size_t parameters, agent_options const& options)
-            : first(begin), count(parameters), optimiser(make_optimiser(parameters, options)) {}
-
-        void step(std::span<scalar> parameters, std::span<scalar const> gradient, double rate) {
-            std::visit(
-                [&](auto& rule) {
-                    rule.set_learning_rate(rate);
-                    rule.step(parameters.subspan(first, count), gradient.subspan(first, count));
-                },
-                optimiser);
-        }
-        void persist(archive& state) {
-            std::visit([&](auto& rule) { rule.persist(state); }, optimiser);
-        }
-    };
-
     /// Memory of one part of a minibatch, of up to `rows` states, of the policy, of the critic or of both.
     struct part {
         bool acting, judging;
@@ -232,7 +205,7 @@ private:
     /// What goes through the epochs together: all networks, or one of them.
     struct pass {
         std::span<part> parts; // the policy's, if there are two kinds, and then as many of the critic
-        std::span<clipped_range> clipped;
+        std::span<clipped_range<scalar>> clipped;
         std::vector<std::uint32_t>& order;
         executor& tasks;
 
@@ -240,13 +213,6 @@ private:
         [[nodiscard]] std::size_t kinds() const noexcept { return parts.front().acting != parts.back().acting ? 2 : 1; }
     };
 
-    static optimiser_type make_optimiser(std::size_t parameters, agent_options const& options) {
-        if (options.optimiser == optimiser_kind::adam)
-            return nn::adam<scalar>(parameters,
-                                    {.learning_rate = options.learning_rate, .epsilon = options.optimiser_epsilon});
-        return nn::rmsprop<scalar>(parameters,
-                                   {.learning_rate = options.learning_rate, .epsilon = options.optimiser_epsilon});
-    }
     [[nodiscard]] std::size_t minibatch() const noexcept {
         return (std::min)(from_.options.minibatch, from_.rollout.rows());
     }
@@ -280,14 +246,14 @@ private:
 
     /// All epochs of one pass. Writes report.learning_rate where it follows the divergence.
     template <class StreamOf>
-    [[nodiscard]] sums go_through(pass const& through, std::span<scalar> parameters, StreamOf const& stream,
-                                  std::size_t first_fraction, update_report& report) {
+    [[nodiscard]] epoch_sums go_through(pass const& through, std::span<scalar> parameters, StreamOf const& stream,
+                                        std::size_t first_fraction, update_report& report) {
         agent_options const& options = from_.options;
         std::vector<std::uint32_t>& order = through.order;
         random_stream random = stream(stream_purpose::minibatch, 0);
         std::iota(order.begin(), order.end(), 0u);
         std::size_t const states = order.size();
-        sums all;
+        epoch_sums all;
         bool stopped = false;
         for (std::size_t epoch = 0; epoch < options.epochs && !stopped; ++epoch) {
             random.shuffle(std::span<std::uint32_t>(order));
@@ -312,7 +278,7 @@ private:
                 visited += total;
                 stopped = options.early_stop && kl_sum > 1.5 * options.target_kl * static_cast<double>(total);
                 if (!stopped) {
-                    for (clipped_range& range : through.clipped)
+                    for (clipped_range<scalar>& range : through.clipped)
                         range.step(parameters, std::span<scalar const>(gradient_.span()), report.learning_rate);
                     ++all.steps;
                 }
@@ -329,7 +295,7 @@ private:
     template <class StreamOf>
     [[nodiscard]] double evaluate_minibatch(pass const& through, std::span<std::uint32_t const> rows, std::size_t total,
                                             std::span<scalar const> parameters, StreamOf const& fractions,
-                                            std::uint64_t update, sums& to) {
+                                            std::uint64_t update, epoch_sums& to) {
         std::size_t const shards = (std::min)(shards_, rows.size());
         std::size_t const batch = to.norms.size();
         auto const begin = [&](std::size_t s) { return s * rows.size() / shards; };
@@ -404,8 +370,8 @@ private:
     [[nodiscard]] double clip_gradient(pass const& through) {
         auto const most = static_cast<scalar>(max_gradient_norm());
         double norm = 0.0;
-        for (clipped_range const& range : through.clipped) {
-            double const of_range = nn::clip_gradient_norm(gradient_.span().subspan(range.first, range.count), most);
+        for (clipped_range<scalar> const& range : through.clipped) {
+            double const of_range = range.clip(gradient_.span(), most);
             norm = through.clipped.size() == 1 ? of_range : std::hypot(norm, of_range);
         }
         return norm;
@@ -506,7 +472,7 @@ private:
     }
 
     /// The sums over the parts of a minibatch, in their order: the gradient, what the report tells, and what is returned.
-    minibatch_sums add_parts(pass const& through, std::size_t shards, sums& to) noexcept {
+    minibatch_sums add_parts(pass const& through, std::size_t shards, epoch_sums& to) noexcept {
         minibatch_sums all;
         for (std::size_t kind = 0; kind < through.kinds(); ++kind)
             for (std::size_t s = 0; s < shards; ++s) {
@@ -538,7 +504,7 @@ private:
     std::vector<shared_moments> shared_advantages_;  // of several ranks, of an epoch's minibatches
     std::size_t shards_ = 1;                         // parts by states
     std::vector<part> parts_;                        // those of the policy, and then as many of the critic
-    std::vector<clipped_range> clipped_;             // one, or the policy's and the critic's
+    std::vector<clipped_range<scalar>> clipped_;     // one, or the policy's and the critic's
     std::vector<std::vector<std::uint32_t>> orders_; // of states, of each of these
 };
 
