@@ -82,6 +82,8 @@ TEST_CASE("a run is judged by the episodes that gmac-train would have played", "
         CHECK(estimate["interval"][0] < estimate["value"]);
         CHECK(estimate["interval"][1] > estimate["value"]);
     }
+    CHECK(one["continuity_cost"] > 0.0);
+    CHECK(one["continuity_cost"] < 100.0);
     // Pendulum's episodes have 200 steps each.
     CHECK(one["lengths"] == std::vector<int>(12, 200));
     CHECK(one["length"]["mean"] == 200.0);
@@ -101,6 +103,7 @@ TEST_CASE("the JSON depends on the seed, but not on the threads, and an episode 
     CHECK(text(2, 1) != first);
     auto const report = json::parse(first);
     CHECK(report["runs"][0]["returns"] == report["runs"][0]["lengths"]);
+    CHECK(report["runs"][0]["continuity_cost"].is_null());
 }
 
 TEST_CASE("runs of one environment and algorithm are judged together, a run as one value", "[evaluate]") {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report.hpp"
 
+#include "action_continuity.hpp"
 #include "train/environments.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <memory>
+#include <utility>
 
 namespace gmac::examples::train {
 
@@ -44,6 +48,7 @@ using json = nlohmann::ordered_json;
             {"return", to_json(run.returns)},
             {"length",
              {{"mean", steps / static_cast<double>(lengths.size())}, {"minimum", shortest}, {"maximum", longest}}},
+            {"continuity_cost", std::isnan(run.continuity_cost) ? json() : json(run.continuity_cost)},
             {"returns", returns},
             {"lengths", lengths}};
 }
@@ -53,10 +58,10 @@ using json = nlohmann::ordered_json;
 }
 
 [[nodiscard]] std::string line(std::string const& environment, std::string const& algorithm, std::string const& seed,
-                               summary const& returns) {
-    return fmt::format("| {} | {} | {} | {} | {} | {} | {:.1f} | {:.1f} |\n", environment, algorithm, seed,
+                               summary const& returns, double continuity_cost) {
+    return fmt::format("| {} | {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {} |\n", environment, algorithm, seed,
                        cell(returns.mean), cell(returns.median), cell(returns.interquartile_mean), returns.minimum,
-                       returns.maximum);
+                       returns.maximum, std::isnan(continuity_cost) ? "" : fmt::format("{:.2f}", continuity_cost));
 }
 
 } // namespace
@@ -65,14 +70,19 @@ run_score score(registry const& known, std::string const& path, std::size_t epis
                 std::optional<double> risk, bootstrap const& options, executor& tasks) {
     stored_run run(known, path, tasks);
     auto const& settings = run.settings();
-    auto worlds = run.evaluation(make_environments(known, as_evaluated(settings), episodes, seed, tasks), seed, risk);
+    auto watched =
+        std::make_unique<watched_actions>(make_environments(known, as_evaluated(settings), episodes, seed, tasks));
+    watched_actions const& actions = *watched;
+    auto worlds = run.evaluation(std::move(watched), seed, risk);
     run_score result{path,
                      settings.environment,
                      settings.algorithm,
                      settings.seed,
                      run.frames(),
                      run.agent().evaluate(worlds.batch()),
-                     {}};
+                     {},
+                     0.0};
+    result.continuity_cost = actions.continuity_cost();
     std::vector<double> returns;
     for (auto const& episode : result.episodes)
         returns.push_back(episode.reward_sum);
@@ -88,13 +98,15 @@ std::vector<group_score> group(std::vector<run_score> const& runs, bootstrap con
     for (run_score const& first : runs) {
         if (std::ranges::count_if(runs, same(first)) < 2 || std::ranges::any_of(groups, same(first)))
             continue;
-        group_score all{first.environment, first.algorithm, {}, {}};
+        group_score all{first.environment, first.algorithm, {}, {}, 0.0};
         std::vector<double> means;
         for (run_score const& run : runs)
             if (same(first)(run)) {
                 all.training_seeds.push_back(run.training_seed);
                 means.push_back(run.returns.mean.value);
+                all.continuity_cost += run.continuity_cost;
             }
+        all.continuity_cost /= static_cast<double>(means.size());
         all.returns = summarize(means, options);
         groups.push_back(std::move(all));
     }
@@ -106,22 +118,25 @@ json to_json(std::vector<run_score> const& runs, std::vector<group_score> const&
     for (auto const& run : runs)
         all["runs"].push_back(to_json(run));
     for (auto const& one : groups)
-        all["groups"].push_back({{"environment", one.environment},
-                                 {"algorithm", one.algorithm},
-                                 {"training_seeds", one.training_seeds},
-                                 {"mean_return_of_a_run", to_json(one.returns)}});
+        all["groups"].push_back(
+            {{"environment", one.environment},
+             {"algorithm", one.algorithm},
+             {"training_seeds", one.training_seeds},
+             {"mean_return_of_a_run", to_json(one.returns)},
+             {"continuity_cost", std::isnan(one.continuity_cost) ? json() : json(one.continuity_cost)}});
     return all;
 }
 
 std::string table(std::vector<run_score> const& runs, std::vector<group_score> const& groups) {
     std::string text =
-        "| environment | algorithm | seed | mean | median | interquartile mean | lowest | highest |\n"
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |\n";
+        "| environment | algorithm | seed | mean | median | interquartile mean | lowest | highest | continuity cost |\n"
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
     for (auto const& run : runs)
-        text += line(run.environment, run.algorithm, fmt::format("{}", run.training_seed), run.returns);
+        text += line(run.environment, run.algorithm, fmt::format("{}", run.training_seed), run.returns,
+                     run.continuity_cost);
     for (auto const& one : groups)
         text += line(one.environment, one.algorithm, fmt::format("means of {} runs", one.training_seeds.size()),
-                     one.returns);
+                     one.returns, one.continuity_cost);
     return text;
 }
 

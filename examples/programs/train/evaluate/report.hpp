@@ -20,7 +20,8 @@ struct run_score {
     std::string environment, algorithm;
     std::uint64_t training_seed = 0, frames = 0;
     std::vector<finished_episode> episodes;
-    summary returns; ///< over the episodes
+    summary returns;              ///< over the episodes
+    double continuity_cost = 0.0; ///< of real actions, or else NaN; see watched_actions
 };
 
 /// Runs of one environment and algorithm together: the mean return of a run is one value, since it is from one training
@@ -28,7 +29,8 @@ struct run_score {
 struct group_score {
     std::string environment, algorithm;
     std::vector<std::uint64_t> training_seeds;
-    summary returns; ///< over the means of the runs
+    summary returns;              ///< over the means of the runs
+    double continuity_cost = 0.0; ///< the mean of theirs
 };
 
 /// Plays `episodes` episodes, each in an environment of its own, of which the k-th is the same for every run with the
