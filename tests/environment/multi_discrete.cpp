@@ -120,7 +120,7 @@ TEST_CASE("an environment is given whole numbers, one for each component") {
     for (auto const& [space, kind] : {std::pair(gmac::action_space(gmac::discrete{2}), 1.0f),
                                       std::pair(gmac::action_space(gmac::box::uniform(2, 0, 1)), 2.0f),
                                       std::pair(gmac::action_space(multi_discrete{{2}}), 3.0f)}) {
-        vector_environment either(1, 1, [&](std::size_t) { return any_kind{space}; });
+        vector_environment either(1, 1, [&space = space](std::size_t) { return any_kind{space}; });
         buffers seen(either);
         either.reset(seen.observation_view());
         seen.step(either);
