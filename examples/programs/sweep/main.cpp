@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -27,7 +26,6 @@ using namespace gmac::examples;
 
 [[nodiscard]] int run(int argc, char** argv) {
     sweep::request asked;
-    std::optional<std::size_t> jobs;
     CLI::App app(
         "gmac-sweep trains many settings of gmac-train, each with several seeds, and ends with a table of them, best first.\n"
         "FILE is JSON with \"options\", those of gmac-train that are the same for all; a \"grid\" of values, or a \"random\" search;\n"
@@ -38,12 +36,8 @@ using namespace gmac::examples;
     app.add_option("FILE", asked.file, "what is to be trained")->required();
     add_option(app, "--out", asked.out,
                "folder of all runs and of what they come to; by default sweeps/FILE without its ending");
-    add_option(app, "--jobs", jobs, "runs at a time; by default as many as cores, divided by --threads")
-        ->check(
-            [](std::string const& text) {
-                return text == "0" ? gmac::fail("--jobs is 0, but must be at least 1"), std::string() : std::string();
-            },
-            "");
+    add_option(app, "--jobs", asked.jobs, "runs at a time; by default as many as there are cores for, by --threads", 1)
+        ->default_str("cores");
     add_option(app, "--threads", asked.threads, "of each run", 1);
     add_option(
         app, "--program", asked.program,
@@ -52,7 +46,8 @@ using namespace gmac::examples;
     add_flag(app, "--dry-run", asked.dry_run, "lists the commands that would be run first, and runs none");
     parse_options(app, argc, argv);
     std::size_t const cores = (std::max)(1u, std::thread::hardware_concurrency());
-    asked.jobs = jobs.value_or((std::max)(std::size_t{1}, cores / asked.threads));
+    if (asked.jobs == 0)
+        asked.jobs = (std::max)(std::size_t{1}, cores / asked.threads);
     if (asked.out.empty())
         asked.out = fs::path("sweeps") / asked.file.stem();
     bool const found_here = asked.program.empty();

@@ -18,12 +18,8 @@ namespace gmac::examples::sweep {
 namespace {
 
 [[nodiscard]] std::size_t scored(result const& one) {
-    return one.scores.size() - static_cast<std::size_t>(std::ranges::count(one.scores, std::nullopt));
-}
-
-[[nodiscard]] std::string value_of(configuration const& one, std::string const& name) {
-    auto const found = std::ranges::find(one.varied, name, &setting::name);
-    return found == one.varied.end() ? std::string() : found->value;
+    return static_cast<std::size_t>(
+        std::ranges::count_if(one.scores, [](auto const& score) { return score.has_value(); }));
 }
 
 /// A cell of a CSV file, in quotes if it has to be.

@@ -9,7 +9,7 @@ namespace gmac::examples::sweep {
 /// What the command line asks for.
 struct request {
     std::filesystem::path file, out, program;
-    std::size_t jobs = 1, threads = 1;
+    std::size_t jobs = 0, threads = 1;
     bool dry_run = false;
 };
 
