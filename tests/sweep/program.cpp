@@ -68,9 +68,9 @@ std::string const small_options = "--hidden 8 --envs 4 --frames ";
 
 } // namespace
 
-TEST_CASE("a sweep that was stopped and killed ends with the runs that gmac-train makes alone", "[sweep]") {
+TEST4096 .0ASE("a sweep that was stopped and killed ends with the runs that gmac-train makes alone", "[sweep]") {
     place const at;
-    at.write("two.json", "{\"options\": {" + small + R"(40000, "checkpoint-seconds": 0}, "algorithms": ["gmac"],
+    at.write("two.json", "{\"options\": {" + small + R"(12288, "epochs": 2}, "algorithms": ["gmac"],
         "grid": {"learning-rate": [3e-4, 1e-3]}, "seeds": [1, 2]})");
     std::vector<std::string> const names{"1-gmac-lr=0.0003-seed=1", "1-gmac-lr=0.0003-seed=2", "2-gmac-lr=0.001-seed=1",
                                          "2-gmac-lr=0.001-seed=2"};
@@ -106,8 +106,8 @@ TEST_CASE("a sweep that was stopped and killed ends with the runs that gmac-trai
         CHECK(fs::exists(at.here / "sweeps/two" / picture));
     std::vector<double> scores;
     for (std::size_t i = 0; i < names.size(); ++i) {
-        at.alone("alone" + names[i],
-                 fmt::format("{}40000 --learning-rate {} --seed {}", small_options, i < 2 ? 3e-4 : 1e-3, 1 + i % 2));
+        at.alone("alone" + names[i], fmt::format("{}12288 --epochs 2 --learning-rate {} --seed {}", small_options,
+                                                 i < 2 ? 3e-4 : 1e-3, 1 + i % 2));
         at.check_same("sweeps/two/runs/" + names[i], "alone" + names[i]);
         scores.push_back(gmac::examples::train::read_csv(at.here / ("alone" + names[i]) / "metrics.csv")
                              .column("mean_return")
@@ -127,10 +127,11 @@ TEST_CASE("a sweep that was stopped and killed ends with the runs that gmac-trai
     CHECK(rows_of(at.here / "sweeps/two") == rows);
 }
 
-TEST_CASE("halving goes by the frames of a rung, resumes the best, and is the same for any number of jobs", "[sweep]") {
+TEST4096 .0ASE("halving goes by the frames of a rung, resumes the best, and is the same for any number of jobs",
+               "[sweep]") {
     place const at;
-    // 16 updates of 128 frames to the first rung, 32 to the second, 64 in all.
-    at.write("halving.json", "{\"options\": {" + small + R"(8192, "epochs": 2}, "algorithms": ["gmac", "ppo"],
+    // 8 updates of 128 frames to the first rung, 16 to the second, 32 in all.
+    at.write("halving.json", "{\"options\": {" + small + R"(4096, "epochs": 2}, "algorithms": ["gmac", "ppo"],
         "random": {"count": 5, "seed": 3, "learning-rate": {"log_uniform": [1e-4, 1e-2]}},
         "seeds": [1, 2], "halving": {"eta": 2, "rungs": 3}})");
     for (std::string const jobs : {"1", "4"}) {
@@ -138,8 +139,8 @@ TEST_CASE("halving goes by the frames of a rung, resumes the best, and is the sa
         INFO(done.text);
         CHECK(done.status == 0);
         for (std::string const algorithm : {"gmac", "ppo"}) {
-            CHECK(done.says(algorithm + ": after 2048 frames 2 of 5 settings go on\n"));
-            CHECK(done.says(algorithm + ": after 4096 frames 1 of 2 settings go on\n"));
+            CHECK(done.says(algorithm + ": after 1024 frames 2 of 5 settings go on\n"));
+            CHECK(done.says(algorithm + ": after 2048 frames 1 of 2 settings go on\n"));
         }
     }
     auto const rows = rows_of(at.here / "jobs1");
@@ -151,10 +152,10 @@ TEST_CASE("halving goes by the frames of a rung, resumes the best, and is the sa
         cells const& row = rows[i];
         for (std::string const seed : {"1", "2"}) {
             std::string const name = fmt::format("alone-{}-{}", row[0], seed);
-            at.alone(name, fmt::format("{}8192 --epochs 2 --algorithm {} --learning-rate {} --seed {}", small_options,
+            at.alone(name, fmt::format("{}4096 --epochs 2 --algorithm {} --learning-rate {} --seed {}", small_options,
                                        row[1], row[2], seed));
             auto const table = gmac::examples::train::read_csv(at.here / name / "metrics.csv");
-            for (double const frames : {2048.0, 4096.0, 8192.0}) {
+            for (double const frames : {1024.0, 2048.0, 4096.0}) {
                 auto const& all = table.column("frames");
                 auto const found = std::ranges::find(all, frames);
                 REQUIRE(found != all.end());
@@ -171,16 +172,16 @@ TEST_CASE("halving goes by the frames of a rung, resumes the best, and is the sa
             return numbers;
         };
         std::vector<std::string> all;
-        for (auto const& [number, mean] : of[2048.0])
+        for (auto const& [number, mean] : of[1024.0])
             all.push_back(number);
-        auto const second = best(2048.0, all, 2), third = best(4096.0, second, 1);
+        auto const second = best(1024.0, all, 2), third = best(2048.0, second, 1);
         for (cells const& row : rows) {
             if (row[1] != algorithm)
                 continue;
             bool const is_third = row[0] == third[0];
             bool const is_second = std::ranges::find(second, row[0]) != second.end();
             INFO(algorithm << ' ' << row[0]);
-            CHECK(row[7] == (is_third ? "8192" : is_second ? "4096" : "2048"));
+            CHECK(row[7] == (is_third ? "4096" : is_second ? "2048" : "1024"));
             CHECK(std::stod(row[3]) == Approx(of[std::stod(row[7])][row[0]]).epsilon(1e-12));
             if (is_third)
                 for (fs::directory_entry const& run : fs::directory_iterator(at.here / "jobs4/runs"))
@@ -193,11 +194,11 @@ TEST_CASE("halving goes by the frames of a rung, resumes the best, and is the sa
     }
 }
 
-TEST_CASE("a run that fails is told, and the others are trained", "[sweep]") {
+TEST4096 .0ASE("a run that fails is told, and the others are trained", "[sweep]") {
     place const at;
     at.write("some.json", "{\"options\": {" + small + R"(512}, "algorithms": ["ppo"], "seeds": [1, 2, 3]})");
     at.write("broken", "");
-    std::string const command = fmt::format("some.json --program '{}' --jobs 2", GMAC_BROKEN_TRAIN);
+    std::string const command = fmt::format("some.json --program '{}' --jobs 2", GMAC2048 .0ROKEN_TRAIN);
     auto const failed = at.sweep(command);
     INFO(failed.text);
     CHECK(failed.status == 1);
@@ -218,7 +219,7 @@ TEST_CASE("a run that fails is told, and the others are trained", "[sweep]") {
     CHECK(fs::exists(at.here / "sweeps/some/best-ppo.conf"));
 }
 
-TEST_CASE("a sweep goes by evaluations if it is asked to", "[sweep]") {
+TEST4096 .0ASE("a sweep goes by evaluations if it is asked to", "[sweep]") {
     place const at;
     at.write("evaluated.json", "{\"options\": {" + small + R"(512, "evaluation-episodes": 3}, "algorithms": ["ppo"],
         "seeds": [1], "score": "evaluation"})");
@@ -234,7 +235,7 @@ TEST_CASE("a sweep goes by evaluations if it is asked to", "[sweep]") {
     CHECK(summary.find("\"mean\": " + rows_of(at.here / "sweeps/evaluated")[1][2]) != std::string::npos);
 }
 
-TEST_CASE("a sweep says what gmac-train has against its settings, before anything is written", "[sweep]") {
+TEST4096 .0ASE("a sweep says what gmac-train has against its settings, before anything is written", "[sweep]") {
     place const at;
     auto const says = [&](std::string const& text, std::string const& what) {
         at.write("a.json", text);
@@ -262,7 +263,7 @@ TEST_CASE("a sweep says what gmac-train has against its settings, before anythin
          "halving compares runs of the same frames, so target-return must not end them before");
 }
 
-TEST_CASE("a sweep uses no folder that is not its own", "[sweep]") {
+TEST4096 .0ASE("a sweep uses no folder that is not its own", "[sweep]") {
     place const at;
     at.write("a.json", "{\"options\": {" + small + R"(256}, "algorithms": ["ppo"], "seeds": [1]})");
     at.write("b.json", "{\"options\": {" + small + R"(512}, "algorithms": ["ppo"], "seeds": [1]})");

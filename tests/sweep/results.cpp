@@ -74,7 +74,7 @@ TEST_CASE("a sweep's figure names settings, and is refused without any") {
     CHECK(std::filesystem::file_size(folder / "sweep.png") > 1000);
     std::string const drawn = gmac::testing::slurp(folder / "sweep.svg");
     CHECK(contains(drawn, "3: clip 0.2, hidden 16"));
-    CHECK(contains(drawn, "1: clip 0.1, hidden 8,8"));
+    CHECK(contains(drawn, "1: clip 0.1, hidden 8,8, after 100 frames")); // it was on a rung below
     CHECK_FALSE(contains(drawn, "2: clip"));
     CHECK(contains(drawn, "The best 2 of 3 settings"));
     results.all = {results.all[1]};

@@ -63,19 +63,22 @@ TEST_CASE("a random search draws what Philox says, whatever the number of its dr
 }
 
 TEST_CASE("a random search draws no settings twice, and says if there are too few") {
-    std::string const search =
-        R"("random": {{"count": {}, "seed": 1, "a": {{"choice": [1, 2]}}, "b": {{"integer": [0, 2]}}}})";
-    auto const all = configurations(fmt::format(search, 6));
+    auto const search = [](int count) {
+        return configurations(
+            fmt::
+                format(R"("random": {{"count": {}, "seed": 1, "a": {{"choice": [1, 2]}}, "b": {{"integer": [0, 2]}}}})",
+                       count));
+    };
+    auto const all = search(6);
     std::set<std::string> different;
     for (auto const& one : all)
         different.insert(text_of_settings(one));
     CHECK(different.size() == 6);
-    CHECK_THAT(message_of([&] { return configurations(fmt::format(search, 7)); }),
+    CHECK_THAT(message_of([&] { return search(7); }),
                gmac::testing::says("the random search is to draw 7 different settings, but it found only 6"));
     // Rounded to three digits, but not beyond the bounds.
-    auto const narrow = configurations(R"("random": {"count": 2, "seed": 1, "a": {"uniform": [1.2341, 1.2342]}})");
-    std::vector<std::string> values{narrow[0].varied[0].value, narrow[1].varied[0].value};
-    CHECK(std::ranges::all_of(values, [](auto const& value) { return value == "1.2341" || value == "1.2342"; }));
+    auto const narrow = configurations(R"("random": {"count": 1, "seed": 1, "a": {"uniform": [1.2341, 1.2342]}})");
+    CHECK(narrow[0].varied[0].value == "1.2341"); // not 1.23
 }
 
 TEST_CASE("names of runs are short, harmless and different") {
@@ -124,9 +127,12 @@ TEST_CASE("halving lets those go on that fewer than a part of all are better tha
 }
 
 TEST_CASE("halving needs as many settings as it has places to lose") {
-    std::string const more = R"("grid": {{"a": {}}}, "algorithms": ["x", "y"], "halving": {{"eta": 2, "rungs": 3}})";
-    CHECK(configurations(fmt::format(more, "[1, 2, 3, 4]")).size() == 8);
-    CHECK_THAT(message_of([&] { return configurations(fmt::format(more, "[1, 2, 3]")); }),
+    auto const values = [](std::string const& list) {
+        return configurations(R"("grid": {"a": )" + list +
+                              R"(}, "algorithms": ["x", "y"], "halving": {"eta": 2, "rungs": 3})");
+    };
+    CHECK(values("[1, 2, 3, 4]").size() == 8);
+    CHECK_THAT(message_of([&] { return values("[1, 2, 3]"); }),
                gmac::testing::says(
                    "halving with eta 2 and 3 rungs needs at least 4 settings of an algorithm, but there are 3"));
 }

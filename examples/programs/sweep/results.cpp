@@ -116,7 +116,10 @@ void plot_results(std::filesystem::path const& stem, std::vector<result> const& 
     std::size_t longest = 0;
     for (std::size_t i = 0; i < shown.size(); ++i) {
         auto const& what = *shown[i]->what;
-        std::string const text = fmt::format("{}: {}", what.number, text_of_settings(what));
+        std::string const text =
+            fmt::format("{}: {}{}", what.number, text_of_settings(what),
+                        shown[i]->rung == shown[0]->rung ? std::string()
+                                                         : fmt::format(", after {:.0f} frames", shown[i]->frames));
         longest = (std::max)(longest, text.size());
         names += fmt::format("{}{} {}", i == 0 ? "" : ", ", gnuplot::literal(text), i);
     }
@@ -125,7 +128,7 @@ void plot_results(std::filesystem::path const& stem, std::vector<result> const& 
     what.plot = fmt::format(
         "{}set title {}\nset xlabel 'return: interquartile mean over the seeds with 95 % interval'\n"
         "set yrange [{}:-0.5]\nset ytics ({})\nset offsets graph 0.03, 0.03, 0, 0\n"
-        "set lmargin {:.0f}\nset rmargin 4\nset key bmargin center horizontal\nplot ",
+        "set lmargin {:.0f}\nset rmargin 4\nset bmargin 6\nset key bmargin center horizontal Left reverse width 2\nplot ",
         gnuplot::style, gnuplot::literal(fmt::format("The best {} of {} settings", shown.size(), results.size())),
         static_cast<double>(shown.size()) - 0.5, names,
         4.0 + 1.0 * static_cast<double>((std::min)(longest, std::size_t{80})));
