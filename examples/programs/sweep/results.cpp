@@ -124,14 +124,14 @@ void plot_results(std::filesystem::path const& stem, std::vector<result> const& 
         names += fmt::format("{}{} {}", i == 0 ? "" : ", ", gnuplot::literal(text), i);
     }
     gnuplot::picture what;
+    what.width = 720 + 11 * static_cast<int>(longest); // of a letter
     what.height = 200 + 26 * static_cast<int>(shown.size());
     what.plot = fmt::format(
         "{}set title {}\nset xlabel 'return: interquartile mean over the seeds with 95 % interval'\n"
         "set yrange [{}:-0.5]\nset ytics ({})\nset offsets graph 0.03, 0.03, 0, 0\n"
         "set lmargin {:.0f}\nset rmargin 4\nset bmargin 6\nset key bmargin center horizontal Left reverse width 2\nplot ",
         gnuplot::style, gnuplot::literal(fmt::format("The best {} of {} settings", shown.size(), results.size())),
-        static_cast<double>(shown.size()) - 0.5, names,
-        4.0 + 1.0 * static_cast<double>((std::min)(longest, std::size_t{80})));
+        static_cast<double>(shown.size()) - 0.5, names, 4.0 + static_cast<double>(longest));
     for (std::size_t a = 0; a < algorithms.size(); ++a) {
         std::array<std::vector<double>, 4> columns;
         for (std::size_t i = 0; i < shown.size(); ++i)
