@@ -14,6 +14,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace gmac::testing;
@@ -68,7 +69,7 @@ std::string const small_options = "--hidden 8 --envs 4 --frames ";
 
 } // namespace
 
-TEST4096 .0ASE("a sweep that was stopped and killed ends with the runs that gmac-train makes alone", "[sweep]") {
+TEST_CASE("a sweep that was stopped and killed ends with the runs that gmac-train makes alone", "[sweep]") {
     place const at;
     at.write("two.json", "{\"options\": {" + small + R"(12288, "epochs": 2}, "algorithms": ["gmac"],
         "grid": {"learning-rate": [3e-4, 1e-3]}, "seeds": [1, 2]})");
@@ -127,8 +128,7 @@ TEST4096 .0ASE("a sweep that was stopped and killed ends with the runs that gmac
     CHECK(rows_of(at.here / "sweeps/two") == rows);
 }
 
-TEST4096 .0ASE("halving goes by the frames of a rung, resumes the best, and is the same for any number of jobs",
-               "[sweep]") {
+TEST_CASE("halving goes by the frames of a rung, resumes the best, and is the same for any number of jobs", "[sweep]") {
     place const at;
     // 8 updates of 128 frames to the first rung, 16 to the second, 32 in all.
     at.write("halving.json", "{\"options\": {" + small + R"(4096, "epochs": 2}, "algorithms": ["gmac", "ppo"],
@@ -167,7 +167,9 @@ TEST4096 .0ASE("halving goes by the frames of a rung, resumes the best, and is t
     for (std::string const algorithm : {"gmac", "ppo"}) {
         auto& of = means[algorithm];
         auto const best = [&](double frames, std::vector<std::string> numbers, std::size_t count) {
-            std::ranges::sort(numbers, [&](auto const& a, auto const& b) { return of[frames][a] > of[frames][b]; });
+            std::ranges::sort(numbers, {}, [&](auto const& number) { // of equal ones the first
+                return std::pair(-of[frames][number], std::stoi(number));
+            });
             numbers.resize(count);
             return numbers;
         };
@@ -194,11 +196,11 @@ TEST4096 .0ASE("halving goes by the frames of a rung, resumes the best, and is t
     }
 }
 
-TEST4096 .0ASE("a run that fails is told, and the others are trained", "[sweep]") {
+TEST_CASE("a run that fails is told, and the others are trained", "[sweep]") {
     place const at;
     at.write("some.json", "{\"options\": {" + small + R"(512}, "algorithms": ["ppo"], "seeds": [1, 2, 3]})");
     at.write("broken", "");
-    std::string const command = fmt::format("some.json --program '{}' --jobs 2", GMAC2048 .0ROKEN_TRAIN);
+    std::string const command = fmt::format("some.json --program '{}' --jobs 2", GMAC_BROKEN_TRAIN);
     auto const failed = at.sweep(command);
     INFO(failed.text);
     CHECK(failed.status == 1);
@@ -219,7 +221,7 @@ TEST4096 .0ASE("a run that fails is told, and the others are trained", "[sweep]"
     CHECK(fs::exists(at.here / "sweeps/some/best-ppo.conf"));
 }
 
-TEST4096 .0ASE("a sweep goes by evaluations if it is asked to", "[sweep]") {
+TEST_CASE("a sweep goes by evaluations if it is asked to", "[sweep]") {
     place const at;
     at.write("evaluated.json", "{\"options\": {" + small + R"(512, "evaluation-episodes": 3}, "algorithms": ["ppo"],
         "seeds": [1], "score": "evaluation"})");
@@ -235,7 +237,7 @@ TEST4096 .0ASE("a sweep goes by evaluations if it is asked to", "[sweep]") {
     CHECK(summary.find("\"mean\": " + rows_of(at.here / "sweeps/evaluated")[1][2]) != std::string::npos);
 }
 
-TEST4096 .0ASE("a sweep says what gmac-train has against its settings, before anything is written", "[sweep]") {
+TEST_CASE("a sweep says what gmac-train has against its settings, before anything is written", "[sweep]") {
     place const at;
     auto const says = [&](std::string const& text, std::string const& what) {
         at.write("a.json", text);
@@ -263,7 +265,7 @@ TEST4096 .0ASE("a sweep says what gmac-train has against its settings, before an
          "halving compares runs of the same frames, so target-return must not end them before");
 }
 
-TEST4096 .0ASE("a sweep uses no folder that is not its own", "[sweep]") {
+TEST_CASE("a sweep uses no folder that is not its own", "[sweep]") {
     place const at;
     at.write("a.json", "{\"options\": {" + small + R"(256}, "algorithms": ["ppo"], "seeds": [1]})");
     at.write("b.json", "{\"options\": {" + small + R"(512}, "algorithms": ["ppo"], "seeds": [1]})");
