@@ -41,7 +41,8 @@ int train_command(registry const& known, std::string const& name, int argc, char
     return run_main(name.c_str(), [&] {
         request const asked = parse(known, argc, argv);
         if (asked.print_settings) {
-            fmt::print("{}\n", to_json(asked.settings).dump(4));
+            fmt::print("{}\n",
+                       to_json(asked.settings).dump(4, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
             return 0;
         }
         if (asked.check)
