@@ -154,9 +154,9 @@ void plot_results(std::filesystem::path const& stem, std::vector<result> const& 
 std::string config_of(sweep_file const& sweep, result const& best) {
     std::string text = fmt::format(
         "# The best settings that gmac-sweep found for {}, those of number {}: interquartile mean {:.4g} "
-        "({:.4g} … {:.4g}) over {} seeds.\n",
+        "({:.4g} … {:.4g}) over {} seed{}.\n",
         best.what->algorithm, best.what->number, best.found->value, best.found->low, best.found->high,
-        best.scores.size());
+        best.scores.size(), best.scores.size() == 1 ? "" : "s");
     std::vector<setting> all = sweep.options;
     all.push_back({"algorithm", best.what->algorithm});
     all.insert(all.end(), best.what->varied.begin(), best.what->varied.end());

@@ -76,6 +76,9 @@ asked_settings trainer::check(configuration const& one, std::string const& where
     std::string problem = said.errors;
     while (!problem.empty() && problem.back() == '\n')
         problem.pop_back();
+    require(problem.find("no option --print-settings") == problem.npos,
+            "{} has no option --print-settings, so it is no gmac::train::program of this version: build it anew",
+            program.string());
     require(said.end.well(), "{}: {}: {}", where, places_in(problem, *sweep, one),
             problem.empty() ? fmt::format("{} {}", program.string(), said.end.text()) : problem);
     auto const settings = parse_json(said.output, fmt::format("what {} --print-settings says", program.string()));

@@ -108,8 +108,8 @@ public:
         sweep_folder const folder(asked_.out, file_, asked_.file);
         train::stop_signal const stop;
         std::vector<run const*> failed;
-        fmt::print("{} settings with {} seeds, {} at a time, in {}\n", what_.size(), file_.seeds.size(), asked_.jobs,
-                   asked_.out.string());
+        fmt::print("{} settings, each with {} seed{}, {} runs at a time, in {}\n", what_.size(), file_.seeds.size(),
+                   file_.seeds.size() == 1 ? "" : "s", asked_.jobs, asked_.out.string());
         std::fflush(stdout);
         for (std::size_t rung = 0; rung < rungs(); ++rung) {
             for (run const* one : do_tasks(tasks_of(rung), asked_.jobs, trainer_, stop))
