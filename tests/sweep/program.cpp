@@ -252,6 +252,9 @@ TEST_CASE("a sweep says what gmac-train has against its settings, before anythin
          "/grid/lerning-rate: gmac-train: there is no option --lerning-rate; did you mean --learning-rate?");
     says(begin + R"("grid": {"clip": [0.1, "much"]}})",
          "/grid/clip: gmac-train: --clip is \"much\", but must be a decimal number");
+    says(begin + R"("grid": {"clip": [0.1], "max-gradient-norm": [-1]}})", "/grid/max-gradient-norm: gmac-train: ");
+    says(R"({"seeds": [1], "options": {"env": "classic/cart_pole", "env-option:wind": 0.3}})",
+         "/options/env-option:wind: gmac-train: there is no option --env-option");
     says(begin + R"("random": {"count": 1, "seed": 1, "epochs": {"uniform": [1.5, 1.6]}}})",
          "/random/epochs: gmac-train: --epochs is \"1.5");
     says(begin + R"("algorithms": ["gmac", "gamc"]})",

@@ -17,6 +17,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cerrno>
 #include <cmath>
 #include <string_view>
 
@@ -50,12 +52,28 @@ constexpr std::array<std::string_view, 3> not_stored{"checkpoint-seconds", "keep
     return all;
 }
 
-/// The places in the file of the options that a message names.
+/// Whether a message has this name of an option, as a word of its own; the library writes it with underscores.
+[[nodiscard]] bool has_name(std::string_view message, std::string name) {
+    auto const is_letter = [](char one) {
+        return one == '_' || one == '-' || std::isalnum(static_cast<unsigned char>(one));
+    };
+    for (int turn = 0; turn < 2; ++turn, std::ranges::replace(name, '-', '_'))
+        for (std::size_t at = message.find(name); at != message.npos; at = message.find(name, at + 1)) {
+            std::size_t const end = at + name.size();
+            if ((at == 0 || message.substr(0, at).ends_with("--") || !is_letter(message[at - 1])) &&
+                (end == message.size() || !is_letter(message[end])))
+                return true;
+        }
+    return false;
+}
+
+/// The places in the file of the options that a message names, or of which it has the value in quotes.
 [[nodiscard]] std::string places_in(std::string const& message, sweep_file const& sweep, configuration const& one) {
     std::vector<std::string> places;
     auto const look = [&](std::vector<setting> const& settings, char const* object) {
         for (setting const& each : settings)
-            if (message.find(each.name.substr(0, each.name.find(':'))) != message.npos)
+            if (has_name(message, each.name.substr(0, each.name.find(':'))) ||
+                message.find('"' + each.value + '"') != message.npos)
                 places.push_back(fmt::format("/{}/{}", object, each.name));
     };
     look(sweep.options, "options");
