@@ -16,8 +16,8 @@ endif()"
         COMPONENT tools
     )
 endif()
-foreach(tool IN ITEMS gmac-train gmac-evaluate gmac-play gmac-report gmac-curves gmac-scores gmac-densities gmac-act gmac-export
-                      gmac-five-state gmac-cliff)
+foreach(tool IN ITEMS gmac-train gmac-sweep gmac-evaluate gmac-play gmac-report gmac-curves gmac-scores gmac-densities gmac-act
+                      gmac-export gmac-five-state gmac-cliff)
     if(NOT TARGET ${tool})
         continue()
     endif()

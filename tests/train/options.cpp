@@ -177,6 +177,24 @@ TEST_CASE("a trunk that is none is refused, by what is wrong with it") {
     refuses("conv:16x3x1,1000000000000", "--hidden 1000000000000");
 }
 
+TEST_CASE("settings are printed as a run would store them, and checked, without one") {
+    scratch const folder;
+    std::string const options = "--env classic/cart_pole --algorithm ppo --frames 256 --clip 0.125 --seed 9";
+    auto const printed = train(fmt::format("{} --out '{}' --print-settings", options, folder / "run"));
+    INFO(printed.text);
+    CHECK(printed.status == 0);
+    CHECK_FALSE(fs::exists(folder.path / "run"));
+    auto const done = train(fmt::format("{} --out '{}' {}", options, folder / "run", quiet));
+    REQUIRE(done.status == 0);
+    CHECK(printed.text == slurp(folder.path / "run/config.json"));
+    refused("--print-settings --clip -1", "clip");
+    refused("--print-settings --clp 1", "there is no option --clp; did you mean --clip?");
+    auto const resumed = train(fmt::format("--resume '{}' --print-settings", folder / "run"));
+    CHECK(resumed.status == 1);
+    CHECK(resumed.says("gmac-train: --print-settings does not go with --resume: the settings of the run are in " +
+                       (folder / "run/config.json")));
+}
+
 TEST_CASE("a stored run whose settings the command line would refuse is refused, and stays as it is") {
     scratch const folder;
     REQUIRE(

@@ -198,6 +198,9 @@ request parse(registry const& known, int argc, char const* const* argv) {
     add_flag(app, "--check-environment", asked.check,
              "plays the environment by random actions, says what is wrong with it, and trains nothing")
         ->group("Run");
+    add_flag(app, "--print-settings", asked.print_settings,
+             "checks all settings, prints them as they would be in config.json, and trains nothing")
+        ->group("Run");
     std::string roms;
     if (group_fits_one(known, "Atari games"))
         add_option(app, "--roms", roms, "folder of ROMs, among them that of the game, instead of --rom")
@@ -230,6 +233,8 @@ request parse(registry const& known, int argc, char const* const* argv) {
             chosen.environment.empty() && chosen.algorithm.empty() && chosen.preset.empty() && asked.out.empty(),
             "--resume goes on with the settings of the run: --env, --algorithm, --preset and --out do not go with it");
         require(!asked.check, "--check-environment trains nothing, so it does not go with --resume");
+        require(!asked.print_settings, "--print-settings does not go with --resume: the settings of the run are in {}",
+                (chosen.resume / "config.json").string());
         for (CLI::Option const* field : fields)
             if (field->count() > 0 && field->get_name() == "--rom") {
                 asked.rom = asked.settings.rom;

@@ -33,6 +33,7 @@ struct request {
     bool watch = false;                   ///< on a terminal, as a picture
     std::optional<std::uint16_t> serve{}; ///< the report, on this port
     bool check = false;                   ///< looks for what is wrong with the environment, and trains nothing
+    bool print_settings = false;          ///< as JSON, and trains nothing
 };
 
 /// Reads the command line inside of run_main, which ends the program after --help. Throws gmac::error that says what is

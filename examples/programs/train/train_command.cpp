@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "environments.hpp"
 #include "session.hpp"
+#include "settings.hpp"
 #include "support/run_main.hpp"
 #include "team.hpp"
 
@@ -11,6 +12,7 @@
 #include <gmac/environment/plugin/environments.hpp>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 namespace gmac::examples::train {
 
@@ -38,6 +40,11 @@ namespace {
 int train_command(registry const& known, std::string const& name, int argc, char const* const* argv, team& ranks) {
     return run_main(name.c_str(), [&] {
         request const asked = parse(known, argc, argv);
+        if (asked.print_settings) {
+            fmt::print("{}\n",
+                       to_json(asked.settings).dump(4, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+            return 0;
+        }
         if (asked.check)
             return check(known, asked.settings) ? 0 : 1;
         return session(known, asked, ranks).run();
