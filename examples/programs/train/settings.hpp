@@ -85,7 +85,8 @@ void describe(settings& all, Visit&& visit) {
     visit("Learning", "clip-networks-separately", all.agent.clip_networks_separately,
           "the actor's gradient and the critic's each by itself; for separate trunks");
     visit("Learning", "normalize-advantages", all.agent.normalize_advantages, "in each minibatch");
-    visit("Learning", "shards", all.agent.shards, "parts of the states of a minibatch, which threads share; 0: a task for each 32 states");
+    visit("Learning", "shards", all.agent.shards,
+          "parts of the states of a minibatch, which threads share; 0: a task for each 32 states");
     visit("Network", "hidden", all.agent.hidden, "widths of the layers, separated by commas");
     visit("Network", "activation", all.agent.activation, "tanh or relu");
     visit("Network", "shared-trunk", all.agent.shared_trunk, "one trunk for actor and critic, or one each");
