@@ -104,26 +104,26 @@ public:
     void learn(std::span<scalar> parameters, executor& tasks, StreamOf const& stream, std::size_t first_fraction,
                update_report& report) {
         std::span<part> const parts(parts_);
-        std::array<epoch_sums, 2> done{};
         if (learns_apart(tasks)) {
             tasks.run(2, [&](std::size_t n) {
                 serial_executor alone;
                 pass const one{parts.subspan(n * shards_, shards_), std::span(clipped_).subspan(n, 1), orders_[n],
                                alone};
-                done[n] = go_through(one, parameters, stream, first_fraction, report);
+                go_through(one, parameters, stream, first_fraction, report, done_[n]);
             });
         } else {
-            done[0] = go_through({parts, clipped_, orders_[0], tasks}, parameters, stream, first_fraction, report);
+            go_through({parts, clipped_, orders_[0], tasks}, parameters, stream, first_fraction, report, done_[0]);
+            done_[1].begin_anew();
         }
         std::size_t const states = orders_[0].size();
         std::size_t const in_epoch = (states + minibatch() - 1) / minibatch();
-        report.epochs = static_cast<double>(done[0].steps) / static_cast<double>(in_epoch);
-        for (std::size_t i = 0; i < done[0].norms.size(); ++i)
-            report.gradient_norm +=
-                done[1].norms.empty() ? done[0].norms[i] : std::hypot(done[0].norms[i], done[1].norms[i]);
-        report.gradient_norm /= static_cast<double>(done[0].norms.size());
+        auto const& [first, second] = done_;
+        report.epochs = static_cast<double>(first.steps) / static_cast<double>(in_epoch);
+        for (std::size_t i = 0; i < first.norms.size(); ++i)
+            report.gradient_norm += second.norms.empty() ? first.norms[i] : std::hypot(first.norms[i], second.norms[i]);
+        report.gradient_norm /= static_cast<double>(first.norms.size());
         std::array<double, 5> totals{};
-        for (epoch_sums const& of : done) {
+        for (epoch_sums const& of : done_) {
             std::array const here{of.policy_loss, of.value_loss, of.entropy, of.kl, of.clipped};
             for (std::size_t i = 0; i < totals.size(); ++i)
                 totals[i] += here[i];
@@ -131,7 +131,7 @@ public:
         if (ranks_)
             ranks_->all_reduce(std::span<double>(totals));
         for (double& total : totals)
-            total /= static_cast<double>(done[0].visits);
+            total /= static_cast<double>(first.visits);
         report.policy_loss = totals[0];
         report.value_loss = totals[1];
         report.entropy = totals[2];
@@ -163,6 +163,12 @@ private:
         double policy_loss = 0.0, value_loss = 0.0, entropy = 0.0, kl = 0.0, clipped = 0.0; // of visited states
         std::vector<double> norms; // of the minibatches' gradients
         std::size_t steps = 0, visits = 0;
+
+        void begin_anew() noexcept { // and keep the memory
+            policy_loss = value_loss = entropy = kl = clipped = 0.0;
+            norms.clear();
+            steps = visits = 0;
+        }
     };
     /// Memory of one part of a minibatch, of up to `rows` states, of the policy, of the critic or of both.
     struct part {
@@ -246,14 +252,14 @@ private:
 
     /// All epochs of one pass. Writes report.learning_rate where it follows the divergence.
     template <class StreamOf>
-    [[nodiscard]] epoch_sums go_through(pass const& through, std::span<scalar> parameters, StreamOf const& stream,
-                                        std::size_t first_fraction, update_report& report) {
+    void go_through(pass const& through, std::span<scalar> parameters, StreamOf const& stream,
+                    std::size_t first_fraction, update_report& report, epoch_sums& all) {
+        all.begin_anew();
         agent_options const& options = from_.options;
         std::vector<std::uint32_t>& order = through.order;
         random_stream random = stream(stream_purpose::minibatch, 0);
         std::iota(order.begin(), order.end(), 0u);
         std::size_t const states = order.size();
-        epoch_sums all;
         bool stopped = false;
         for (std::size_t epoch = 0; epoch < options.epochs && !stopped; ++epoch) {
             random.shuffle(std::span<std::uint32_t>(order));
@@ -287,7 +293,6 @@ private:
             if (adapts())
                 rate_ = adaptive_rate().next(rate_, kl / static_cast<double>(visited));
         }
-        return all;
     }
 
     /// The gradient of a minibatch of `total` states on all ranks, clipped, in `gradient_`; returns the sum over its states of
@@ -506,6 +511,7 @@ private:
     std::vector<part> parts_;                        // those of the policy, and then as many of the critic
     std::vector<clipped_range<scalar>> clipped_;     // one, or the policy's and the critic's
     std::vector<std::vector<std::uint32_t>> orders_; // of states, of each of these
+    std::array<epoch_sums, 2> done_{};               // what was learned together, or what each has learned
 };
 
 } // namespace gmac::inline GMAC_ABI::detail
