@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.hpp"
 
+#include "train/output/folder_lock.hpp"
 #include "train/output/json_value.hpp"
 #include "train/output/metrics_table.hpp"
 
@@ -12,13 +13,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cerrno>
 #include <cmath>
 #include <string_view>
 
@@ -107,8 +104,7 @@ asked_settings trainer::check(configuration const& one, std::string const& where
 }
 
 bool run::in_use() const {
-    gmac::detail::descriptor const opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return opened.open() && ::flock(opened.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return train::is_locked(folder);
 }
 
 bool run::reached(std::optional<std::uint64_t> frames) const {

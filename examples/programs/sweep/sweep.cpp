@@ -8,6 +8,7 @@
 #include "schedule.hpp"
 #include "sweep_file.hpp"
 
+#include "train/output/folder_lock.hpp"
 #include "train/output/gnuplot.hpp"
 #include "train/output/stop_signal.hpp"
 
@@ -16,11 +17,7 @@
 
 #include <fmt/format.h>
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -43,10 +40,7 @@ public:
         fs::create_directories(path, problem);
         require(!problem && fs::is_directory(path), "cannot create the folder {}: {}", path.string(),
                 problem ? problem.message() : "there is a file of that name");
-        lock_ = gmac::detail::descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        require(lock_.open(), "cannot open the folder {}: {}", path.string(), gmac::detail::system_message(errno));
-        require(::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK,
-                "the folder {} is in use: another gmac-sweep is at it", path.string());
+        lock_ = train::lock_folder(path, "another gmac-sweep is at it");
         require_same(path, sweep, file);
         replace_file(path / "sweep.json", sweep.text);
         for (char const* const name : {"runs", "logs"}) {

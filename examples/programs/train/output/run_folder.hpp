@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "folder_lock.hpp"
 #include "shell_word.hpp"
 
 #include <gmac/core/error.hpp>
@@ -10,11 +11,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -141,15 +137,7 @@ public:
 
 private:
     explicit run_folder(std::filesystem::path path)
-        : path_(std::move(path)), lock_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-        gmac::require(lock_.open(), "cannot open the folder {}: {}", path_.string(),
-                      gmac::detail::system_message(errno));
-        if (::access(path_.c_str(), W_OK | X_OK) != 0)
-            gmac::fail("cannot write to the folder {}: {}", path_.string(), gmac::detail::system_message(errno));
-        // A file system that knows no locks is used without one.
-        gmac::require(::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK,
-                      "the folder {} is in use: another process is training into it", path_.string());
-    }
+        : path_(std::move(path)), lock_(lock_folder(path_, "another process is training into it")) {}
 
     [[noreturn]] void refuse_run() const {
         if (finished())
