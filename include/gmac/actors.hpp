@@ -6,4 +6,5 @@
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
 #include <gmac/actors/multi_categorical.hpp>
+#include <gmac/actors/state_dependent_exploration.hpp>
 #include <gmac/actors/to_environment.hpp>

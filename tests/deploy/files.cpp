@@ -100,6 +100,22 @@ TEST_CASE("Whatever a policy may be is loaded as it was saved", "[deploy]") {
             CHECK(bounds.low == std::vector(2, -HUGE_VALF));
             CHECK(bounds.high == std::vector(2, HUGE_VALF));
         }
+    for (bool const learns : {false, true}) {
+        deployed_policy<> policy(nn::mlp<backends::simd<float>>({3, 4}),
+                                 {actors::state_dependent_exploration{.initial_deviation = 0.7,
+                                                                      .floor = 0.02,
+                                                                      .resample_every = 9,
+                                                                      .learn_features = learns},
+                                  box::uniform(2, -1.0f, 1.0f)});
+        CHECK(policy.parameters().size() == 4 * 4 + 2 * 5 + 2 * 4);
+        save_policy(file, policy);
+        auto const loaded = load_policy(file);
+        auto const& read = std::get<actors::state_dependent_exploration>(loaded.description().actor);
+        CHECK(read.initial_deviation == 0.7);
+        CHECK(read.floor == 0.02);
+        CHECK(read.resample_every == 9);
+        CHECK(read.learn_features == learns);
+    }
     for (auto const function : {nn::activation::none, nn::activation::tanh, nn::activation::relu})
         for (bool const last : {false, true})
             for (std::vector<std::size_t> const& widths : {std::vector<std::size_t>{1, 1}, {2, 3, 4}}) {

@@ -75,13 +75,11 @@ template <class Policy>
 [[nodiscard]] answers library_answers(Policy policy, std::vector<typename Policy::observation_type> const& all) {
     using trunk_type = std::remove_cvref_t<decltype(policy.trunk())>;
     std::size_t const size = policy.observation_size(), count = all.size() / size;
-    auto const [outputs, free] = std::visit(
-        [&](auto const& actor) {
-            return std::pair(actor.output_size(policy.action_space()),
-                             actor.free_parameter_count(policy.action_space()));
-        },
-        policy.description().actor);
-    policy_network<backend, trunk_type> const network(policy.trunk(), outputs, free);
+    actor_shape const shape =
+        std::visit([&](auto const&
+                           actor) { return actor_shape(actor, policy.action_space(), policy.trunk().outputs()); },
+                   policy.description().actor);
+    policy_network<backend, trunk_type> const network(policy.trunk(), shape);
     auto workspace = network.make_workspace(count);
     auto seen = all;
     if constexpr (std::same_as<typename Policy::observation_type, float>)
@@ -91,14 +89,14 @@ template <class Policy>
                                                      policy.observation_scales()[i % size], *clip);
     auto const output = network.forward(policy.parameters(), {seen.data(), count, size}, workspace);
     auto const counts = action_counts(policy.action_space());
-    answers result{outputs,
+    answers result{shape.outputs,
                    policy.action_size(),
                    {},
                    std::vector<float>(count * policy.action_size()),
                    {counts.begin(), counts.end()}};
     for (std::size_t i = 0; i < count; ++i)
-        for (std::size_t j = 0; j < outputs; ++j)
-            result.output.push_back(output(i, j));
+        for (std::size_t j = 0; j < network.outputs(); ++j)
+            (j < shape.outputs ? result.output : result.features).push_back(output(i, j));
     auto memory = policy.make_memory(count);
     policy.act({all.data(), count, size}, {result.action.data(), count, policy.action_size()}, memory);
     return result;
@@ -147,6 +145,9 @@ std::vector<subject> policies() {
     all.push_back({"deviations", random_policy(perceptron({5, 33, 20}, {.function = nn::activation::relu}),
                                                {from_network, box{{-0.5f, -none, 0.0f}, {0.25f, none, none}},
                                                 std::numeric_limits<double>::infinity()})});
+    all.push_back({"exploring",
+                   random_policy(perceptron({5, 17, 12}),
+                                 {actors::state_dependent_exploration{.floor = 0.2}, box::uniform(2, -2.0f, 1.0f)})});
     all.push_back({"discrete", random_policy(perceptron({4, 16, 9}, {.activate_last = false}),
                                              {actors::categorical{}, discrete{5}})});
     all.push_back({"linear", random_policy(perceptron({2, 7}, {.function = nn::activation::none}),
@@ -221,11 +222,22 @@ answers observe(subject const& one, std::size_t count, std::filesystem::path con
 float deviation_of(subject const& one, answers const& given, std::size_t i) {
     return std::visit(
         [&](auto const& policy) {
+            std::size_t const j = i % given.actions, row = i / given.actions;
+            if (auto const* const exploring =
+                    std::get_if<actors::state_dependent_exploration>(&policy.description().actor)) {
+                std::size_t const features = policy.trunk().outputs();
+                auto const free = policy.parameters().last(given.actions * features);
+                double sum = exploring->floor * exploring->floor;
+                for (std::size_t f = 0; f < features; ++f) {
+                    double const feature = given.features[row * features + f];
+                    sum += std::pow(feature * std::exp(static_cast<double>(free[j * features + f])), 2);
+                }
+                return static_cast<float>(std::sqrt(sum));
+            }
             auto const& actor = std::get<actors::diagonal_gaussian>(policy.description().actor);
-            std::size_t const j = i % given.actions;
             if (actor.deviations == actors::deviation_model::state_independent)
                 return std::exp(policy.parameters().last(given.actions)[j]);
-            double const raw = given.output[i / given.actions * given.outputs + given.actions + j];
+            double const raw = given.output[row * given.outputs + given.actions + j];
             double const softplus = std::max(raw, 0.0) + std::log1p(std::exp(-std::abs(raw)));
             return static_cast<float>(std::sqrt(softplus + actor.floor * actor.floor));
         },

@@ -46,6 +46,7 @@ void save(subject const& one, std::filesystem::path const& file);
 struct answers {
     std::size_t outputs = 0, actions = 0; ///< numbers of each
     std::vector<float> output, action;
+    std::vector<float> features{};     ///< of an actor that reads them
     std::vector<std::size_t> counts{}; ///< of the values of each discrete action; none of real ones
 };
 

@@ -41,9 +41,9 @@ TEMPLATE_TEST_CASE("Products allocate nothing, whatever their size", "[nn][alloc
               }) == 0);
         CHECK(y[n * m - 1] == T(k));
         CHECK(allocations_during([&] {
-                  TestType::product(nn::transposed(left), result, {d.data(), k, m});
-                  TestType::product(result, nn::transposed(weight), {e.data(), n, k});
-                  TestType::product_add(result, nn::transposed(weight), {at.data(), n, k, 1, std::ptrdiff_t(n)});
+                  TestType::product(transposed(left), result, {d.data(), k, m});
+                  TestType::product(result, transposed(weight), {e.data(), n, k});
+                  TestType::product_add(result, transposed(weight), {at.data(), n, k, 1, std::ptrdiff_t(n)});
               }) == 0);
         CHECK(e[0] == T(k) * T(m));
         CHECK(at[n * k - 1] == T(k) * T(m));

@@ -165,9 +165,9 @@ TEMPLATE_TEST_CASE("A product of integers is exact", "[nn][product]", GMAC_TEST_
     matrix_view<typename T::scalar> const result(c.data(), 2, 2);
     T::product({a.data(), 2, 3}, {b.data(), 3, 2}, result);
     CHECK(c == std::vector<typename T::scalar>{58, 64, 139, 154});
-    T::product(nn::transposed(matrix_view<typename T::scalar const>(a.data(), 3, 2)), {b.data(), 3, 2}, result);
+    T::product(transposed(matrix_view<typename T::scalar const>(a.data(), 3, 2)), {b.data(), 3, 2}, result);
     CHECK(c == std::vector<typename T::scalar>{89, 98, 116, 128});
-    T::product_add({a.data(), 2, 3}, nn::transposed(matrix_view<typename T::scalar const>(b.data(), 2, 3)), result);
+    T::product_add({a.data(), 2, 3}, transposed(matrix_view<typename T::scalar const>(b.data(), 2, 3)), result);
     CHECK(c == std::vector<typename T::scalar>{89 + 50, 98 + 68, 116 + 122, 128 + 167});
 }
 

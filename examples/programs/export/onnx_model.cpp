@@ -252,9 +252,10 @@ private:
             value_ = graph_.node("Flatten", {value_}, named("flat"), {{"axis", 1}});
             channels_first_ = false;
         }
+        features_ = value_;
         value_ =
             graph_.node("Gemm",
-                        {value_,
+                        {features_,
                          graph_.constant(named("weight"), {whole(one.of.rows()), whole(one.of.outputs)}, one.of.weight),
                          graph_.constant(named("bias"), {whole(one.of.outputs)}, one.of.bias)},
                         named("linear"));
@@ -320,7 +321,21 @@ private:
         if (!distribution_)
             return;
         graph_.border(field::graph::output, "mean", element::floats, shape, "of the actions, not within their bounds");
-        if (raw.empty()) {
+        if (auto const* const exploring = std::get_if<actors::state_dependent_exploration>(&policy_.actor)) {
+            std::size_t const features = policy_.last().rows(), actions = bounds.size();
+            std::vector<float> squares(features * actions);
+            for (std::size_t f = 0; f < features; ++f)
+                for (std::size_t j = 0; j < actions; ++j)
+                    squares[f * actions + j] = std::exp(2.0f * policy_.log_deviations[j * features + f]);
+            auto const variance =
+                graph_.node("Gemm",
+                            {graph_.node("Mul", {features_, features_}, "squared_features"),
+                             graph_.constant("squared_deviations", {whole(features), shape[0]}, squares),
+                             graph_.constant("least_variance",
+                                             static_cast<float>(exploring->floor * exploring->floor))},
+                            "variance");
+            graph_.node("Sqrt", {variance}, "deviation");
+        } else if (raw.empty()) {
             std::vector<float> deviations;
             for (float const log : policy_.log_deviations)
                 deviations.push_back(std::exp(log));
@@ -491,6 +506,7 @@ private:
     value_layers const* critic_; ///< or null
     graph_writer graph_;
     std::string value_ = "observation"; ///< the output of the layers so far
+    std::string features_{};            ///< what the last dense layer reads
     char const* part_ = "layer";        ///< how the names of layers begin
     std::size_t number_ = 0;            ///< of the layer
     bool channels_first_ = false;       ///< of that output; ONNX convolves no other

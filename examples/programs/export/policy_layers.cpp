@@ -80,14 +80,12 @@ template <class Policy>
         result.layers.emplace_back(normalisation_of(policy));
     taker parameters(policy.parameters());
     add_trunk(policy.trunk(), parameters, result.layers);
-    auto const& [outputs, free] = std::visit(
-        [&](auto const& actor) {
-            return std::pair(actor.output_size(policy.action_space()),
-                             actor.free_parameter_count(policy.action_space()));
-        },
-        result.actor);
-    result.layers.emplace_back(dense{parameters.take(policy.trunk().outputs(), outputs)});
-    result.log_deviations = parameters.take(free);
+    std::size_t const features = policy.trunk().outputs();
+    actor_shape const shape =
+        std::visit([&](auto const& actor) { return actor_shape(actor, policy.action_space(), features); },
+                   result.actor);
+    result.layers.emplace_back(dense{parameters.take(features, shape.outputs)});
+    result.log_deviations = parameters.take(shape.free);
     return result;
 }
 

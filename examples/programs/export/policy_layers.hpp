@@ -69,7 +69,9 @@ struct policy_layers {
     std::vector<layer> layers; ///< the last one's outputs are the actor's
     gmac::action_space action_space;
     policy_actor actor;
-    std::vector<float> log_deviations{}; ///< [action size], of a Gaussian actor if they do not depend on the state
+    /// Of a Gaussian actor whose deviations do not depend on the state, [action size]; of state-dependent exploration
+    /// [action size, features].
+    std::vector<float> log_deviations{};
     std::map<std::string, std::string> notes{}; ///< what is known of the training, by name
 
     [[nodiscard]] numbers const& last() const { return std::get<dense>(layers.back()).of; }

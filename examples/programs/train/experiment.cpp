@@ -80,6 +80,7 @@ public:
                                      {.discount = discount,
                                       .scale = scale,
                                       .seed = seeds.calibration,
+                                      .noise_steps = settings_.state_dependent_exploration ? settings_.noise_steps : 1,
                                       .steps = calibration_steps(discount)});
         return observed_json(settings_, frames(), scale, std::move(calibration),
                              watched({.seed = seeds.episode}, std::move(stop)));

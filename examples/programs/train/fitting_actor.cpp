@@ -4,7 +4,11 @@
 namespace gmac::inline GMAC_ABI::train {
 
 fitting_actor::fitting_actor(settings const& settings, action_space const& space) {
-    if (std::holds_alternative<box>(space))
+    if (std::holds_alternative<box>(space) && settings.state_dependent_exploration)
+        inner_ = actors::state_dependent_exploration{.initial_deviation = settings.initial_deviation,
+                                                     .floor = settings.deviation_floor,
+                                                     .resample_every = settings.noise_steps};
+    else if (std::holds_alternative<box>(space))
         inner_ = actors::diagonal_gaussian{.deviations = settings.state_dependent_deviation
                                                              ? actors::deviation_model::state_dependent
                                                              : actors::deviation_model::state_independent,
@@ -17,11 +21,18 @@ fitting_actor::fitting_actor(settings const& settings, action_space const& space
 std::size_t fitting_actor::output_size(action_space const& space) const {
     return std::visit([&](auto const& actor) { return actor.output_size(space); }, inner_);
 }
-std::size_t fitting_actor::free_parameter_count(action_space const& space) const {
-    return std::visit([&](auto const& actor) { return actor.free_parameter_count(space); }, inner_);
+bool fitting_actor::reads_features() const noexcept {
+    return std::holds_alternative<actors::state_dependent_exploration>(inner_);
 }
-void fitting_actor::initialize(std::span<float> free) const {
-    std::visit([&](auto const& actor) { actor.initialize(free); }, inner_);
+std::size_t fitting_actor::noise_steps() const noexcept {
+    auto const* const exploring = std::get_if<actors::state_dependent_exploration>(&inner_);
+    return exploring ? exploring->noise_steps() : 1;
+}
+std::size_t fitting_actor::free_parameter_count(action_space const& space, std::size_t features) const {
+    return std::visit([&](auto const& actor) { return actor_shape(actor, space, features).free; }, inner_);
+}
+void fitting_actor::initialize(std::span<float> free, std::size_t features) const {
+    std::visit([&](auto const& actor) { initialize_actor(actor, free, features); }, inner_);
 }
 void fitting_actor::sample(matrix_view<float const> outputs, std::span<float const> free,
                            std::span<random_stream> streams, matrix_view<float> actions) const {

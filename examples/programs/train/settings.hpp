@@ -127,9 +127,15 @@ void describe(settings& all, Visit&& visit) {
     visit("Exploration", "rnd-epochs", all.distillation.epochs, "of the same, over a rollout");
     visit("Policy", "state-dependent-deviation", all.state_dependent_deviation,
           "continuous actions: the deviation comes from the network, or is one free parameter an action");
+    visit(
+        "Policy", "state-dependent-exploration", all.state_dependent_exploration,
+        "gSDE instead (Raffin et al. 2021): noise that is a function of the state, linear in the features of the trunk, with "
+        "a free parameter for each and each action");
+    visit("Policy", "noise-steps", all.noise_steps, "for which this noise stays the same function; 0: a whole rollout");
     visit("Policy", "deviation-floor", all.deviation_floor,
-          "deviation = sqrt(softplus(x) + floor^2), from the network");
-    visit("Policy", "initial-deviation", all.initial_deviation, "of the free parameter");
+          "deviation = sqrt(softplus(x) + floor^2), from the network; of gSDE likewise");
+    visit("Policy", "initial-deviation", all.initial_deviation,
+          "of the free parameter, or of gSDE where all features are 1");
     visit("Environment", "normalize-observations", all.normalize_observations, "by running statistics, clipped at 10");
     visit("Environment", "normalize-rewards", all.normalize_rewards,
           "by the running deviation of the discounted return, clipped at 10");

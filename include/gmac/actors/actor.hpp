@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace gmac::inline GMAC_ABI {
 
@@ -24,18 +25,96 @@ namespace gmac::inline GMAC_ABI {
 /// - `gradient(outputs, free, actions, c, d, output_gradient, free_gradient)`: of Σᵢ (cᵢ log π(aᵢ) + dᵢ entropyᵢ). Writes
 ///   both gradients.
 ///
-/// actors::categorical and actors::diagonal_gaussian are models.
+/// An actor may have more:
+/// - `reads_features()`: if true, its outputs are [n, output size + features], where the features are what the trunk gives;
+///   `free_parameter_count(space, features)` and `initialize(free, features)` are then told how many these are.
+/// - `noise_steps()`: for how many steps its noise is to stay the same: in so many steps `sample` is given the same random
+///   numbers; 0: in a whole rollout.
+///
+/// actors::categorical, actors::multi_categorical, actors::diagonal_gaussian and actors::state_dependent_exploration are
+/// models.
 template <class A, class T>
-concept actor = requires(A const& a, action_space const& space, matrix_view<T const> in, std::span<T const> free,
-                         std::span<random_stream> streams, vector_view<T const> vector, matrix_view<T> out,
-                         vector_view<T> vector_out, std::span<T> free_out) {
-    { a.output_size(space) } -> std::convertible_to<std::size_t>;
-    { a.free_parameter_count(space) } -> std::convertible_to<std::size_t>;
-    a.initialize(free_out);
-    a.sample(in, free, streams, out);
-    a.mode(in, free, out);
-    a.log_probability_and_entropy(in, free, in, vector_out, vector_out);
-    a.gradient(in, free, in, vector, vector, out, free_out);
+concept actor =
+    requires(A const& a, action_space const& space, matrix_view<T const> in, std::span<T const> free,
+             std::span<random_stream> streams, vector_view<T const> vector, matrix_view<T> out,
+             vector_view<T> vector_out, std::span<T> free_out) {
+        { a.output_size(space) } -> std::convertible_to<std::size_t>;
+        a.sample(in, free, streams, out);
+        a.mode(in, free, out);
+        a.log_probability_and_entropy(in, free, in, vector_out, vector_out);
+        a.gradient(in, free, in, vector, vector, out, free_out);
+    } &&
+    (
+        requires(A const& a, action_space const& space, std::span<T> free) {
+            { a.free_parameter_count(space) } -> std::convertible_to<std::size_t>;
+            a.initialize(free);
+        } ||
+        requires(A const& a, action_space const& space, std::span<T> free) {
+            { a.reads_features() } -> std::convertible_to<bool>;
+            { a.free_parameter_count(space, std::size_t{}) } -> std::convertible_to<std::size_t>;
+            a.initialize(free, std::size_t{});
+        });
+
+/// What an actor needs of a network whose trunk gives so many features. Throws gmac::error for an action space that the actor
+/// is not for.
+struct actor_shape {
+    std::size_t outputs;  ///< of the actor's layer
+    std::size_t features; ///< that the actor sees beside them: all of the trunk's or none
+    std::size_t free;     ///< parameters that do not depend on the state
+
+    template <class A>
+    actor_shape(A const& actor, action_space const& space, std::size_t trunk_features)
+        : outputs(actor.output_size(space)), features(0) {
+        if constexpr (requires { actor.reads_features(); }) {
+            features = actor.reads_features() ? trunk_features : 0;
+            free = actor.free_parameter_count(space, trunk_features);
+        } else {
+            free = actor.free_parameter_count(space);
+        }
+    }
+};
+
+/// Writes the start values of an actor's free parameters, for a trunk with so many features.
+template <class A, class T>
+void initialize_actor(A const& actor, std::span<T> free, std::size_t features) {
+    if constexpr (requires { actor.reads_features(); })
+        actor.initialize(free, features);
+    else
+        actor.initialize(free);
+}
+
+/// Random streams with which an actor samples step after step, one a row. An actor that keeps its noise is given the same
+/// random numbers in all `noise_steps()` steps.
+class action_streams {
+public:
+    action_streams(std::size_t rows, std::size_t noise_steps)
+        : noise_steps_(noise_steps), streams_(rows), begin_(noise_steps == 1 ? 0 : rows) {}
+    template <class Actor>
+    action_streams(std::size_t rows, Actor const& actor) : action_streams(rows, noise_steps_of(actor)) {}
+
+    [[nodiscard]] std::span<random_stream> streams() noexcept { return streams_; }
+    /// Those for step 0, 1, …
+    [[nodiscard]] std::span<random_stream> at(std::size_t step) noexcept {
+        if (noise_steps_ == 1)
+            return streams_;
+        if (noise_steps_ > 0 ? step % noise_steps_ == 0 : step == 0)
+            begin_ = streams_;
+        else
+            streams_ = begin_;
+        return streams_;
+    }
+
+private:
+    template <class Actor>
+    [[nodiscard]] static std::size_t noise_steps_of(Actor const& actor) {
+        if constexpr (requires { actor.noise_steps(); })
+            return actor.noise_steps();
+        else
+            return 1;
+    }
+
+    std::size_t noise_steps_;
+    std::vector<random_stream> streams_, begin_;
 };
 
 } // namespace gmac::inline GMAC_ABI

@@ -136,7 +136,7 @@ public:
           targets_(head_, options_, rollout_, values_.capacity()),
           environment_actions_(worlds.size() * size_),
           entropies_(worlds.size()),
-          streams_(worlds.size()),
+          streams_(worlds.size(), actor_),
           acting_(networks_.policy().make_workspace(worlds.size())),
           curiosity_(options_.exploration, options_.lambda, rollout_.steps(), worlds.size()),
           learner_({options_, networks_, actor_, head_, loss_, rollout_, targets_.for_loss(), targets_.advantages(),
@@ -424,16 +424,16 @@ private:
     void collect(update_report& report, detail::lap_timer& timer) {
         rollout_.begin(worlds_);
         finished_.clear();
-        for (std::size_t e = 0; e < streams_.size(); ++e)
-            streams_[e] = stream(stream_purpose::action, e);
         std::size_t const count = worlds_.size();
+        for (std::size_t e = 0; e < count; ++e)
+            streams_.streams()[e] = stream(stream_purpose::action, e);
         matrix_view<float> const actions(environment_actions_.data(), count, size_);
         std::span<scalar const> const parameters = parameters_.span();
         auto const free = networks_.policy().free(parameters);
-        auto const draw = [&](auto outputs, auto, auto sampled) {
-            actor_.sample(outputs, free, std::span<random_stream>(streams_), sampled);
-        };
         for (std::size_t t = 0; t < options_.steps; ++t) {
+            auto const draw = [&](auto outputs, auto, auto sampled) {
+                actor_.sample(outputs, free, streams_.at(t), sampled);
+            };
             matrix_view<scalar> const sampled = rollout_.actions(t);
             auto const outputs = networks_.policy().act(parameters, rollout_.states(t), worlds_.action_space(), draw,
                                                         sampled, actions, acting_, rollout_.masks(t));
@@ -477,7 +477,7 @@ private:
     detail::critic_targets<Head, Loss, scalar> targets_;
     std::vector<float> environment_actions_;
     buffer<scalar> entropies_; // of the last actions; nobody reads them
-    std::vector<random_stream> streams_;
+    action_streams streams_;
     typename network_type::policy_type::workspace acting_;
     detail::intrinsic_advantages<scalar, observation_type> curiosity_;
     detail::learner<network_type, Actor, Head, Loss> learner_;

@@ -45,8 +45,7 @@ public:
 
     actor_critic_networks(Trunk trunk, Actor const& actor, Head const& head, action_space const& space,
                           agent_options const& options)
-        : policy_(std::move(trunk), actor.output_size(space), actor.free_parameter_count(space),
-                  {.gain = options.actor_gain}),
+        : policy_(make_policy(std::move(trunk), actor, space, options)),
           value_(head, policy_.trunk().outputs(), options.value_gain),
           value_outputs_(head.output_size()),
           shared_(options.shared_trunk) {
@@ -174,6 +173,12 @@ public:
     }
 
 private:
+    [[nodiscard]] static policy_type make_policy(Trunk trunk, Actor const& actor, action_space const& space,
+                                                 agent_options const& options) {
+        actor_shape const shape(actor, space, trunk.outputs());
+        return policy_type(std::move(trunk), shape, {.gain = options.actor_gain});
+    }
+
     [[nodiscard]] std::size_t first_value() const noexcept {
         return policy_.parameter_count() + (shared_ ? 0 : trunk().parameter_count());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/actors/actor.hpp>
 #include <gmac/actors/to_environment.hpp>
 #include <gmac/agent/detail/state_input.hpp>
 #include <gmac/core/buffer.hpp>
@@ -12,6 +13,7 @@
 #include <gmac/nn/linear.hpp>
 #include <gmac/nn/module.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -38,18 +40,18 @@ public:
         detail::state_input<scalar, Trunk> observations;
         typename Trunk::workspace trunk;
         typename nn::linear<Backend>::workspace layer;
-        buffer<scalar> allowed;               // [rows, outputs], −∞ for what a mask forbids
+        buffer<scalar> seen; // [rows, outputs], what the actor sees if these are not the layer's outputs
         matrix_view<scalar const> features{}; // of the last forward pass, [n, F]
     };
 
-    /// `outputs` and `free_parameters` are those of the actor.
-    policy_network(Trunk trunk, std::size_t outputs, std::size_t free_parameters, nn::linear_options options = {})
-        : trunk_(std::move(trunk)), layer_(trunk_.outputs(), outputs, options), free_count_(free_parameters) {}
+    policy_network(Trunk trunk, actor_shape const& actor, nn::linear_options options = {})
+        : trunk_(std::move(trunk)), actor_(actor), layer_(trunk_.outputs(), actor.outputs, options) {}
 
     [[nodiscard]] Trunk const& trunk() const noexcept { return trunk_; }
     [[nodiscard]] std::size_t inputs() const noexcept { return trunk_.inputs(); }
-    [[nodiscard]] std::size_t outputs() const noexcept { return layer_.outputs(); }
-    [[nodiscard]] std::size_t parameter_count() const noexcept { return first_free() + free_count_; }
+    /// Columns that the actor sees: those of its layer, and the features if it reads them.
+    [[nodiscard]] std::size_t outputs() const noexcept { return actor_.outputs + actor_.features; }
+    [[nodiscard]] std::size_t parameter_count() const noexcept { return first_free() + actor_.free; }
 
     /// The parts of the flat range, or of a longer one that begins with it.
     template <class T>
@@ -63,14 +65,14 @@ public:
     /// The actor's parameters that do not depend on the state.
     template <class T>
     [[nodiscard]] std::span<T> free(std::span<T> parameters) const noexcept {
-        return parameters.subspan(first_free(), free_count_);
+        return parameters.subspan(first_free(), actor_.free);
     }
 
     template <class Actor>
     void initialize(std::span<scalar> parameters, Actor const& actor, random_stream& random) const {
         trunk_.initialize(trunk_part(parameters), random);
         layer_.initialize(layer_part(parameters), random);
-        actor.initialize(free(parameters));
+        initialize_actor(actor, free(parameters), trunk_.outputs());
     }
 
     /// visit(name, offset, rows, columns) for every tensor of the flat range, in its order.
@@ -78,8 +80,8 @@ public:
     void describe(Visit&& visit, std::string_view trunk_name = "trunk") const {
         nn::describe_part(trunk_, trunk_name, 0, visit);
         nn::describe_part(layer_, "actor", trunk_.parameter_count(), visit);
-        if (free_count_ > 0)
-            visit(std::string("actor.free"), first_free(), std::size_t{1}, free_count_);
+        if (actor_.free > 0)
+            visit(std::string("actor.free"), first_free(), std::size_t{1}, actor_.free);
     }
 
     [[nodiscard]] workspace make_workspace(std::size_t rows) const { return make_workspace(rows, rows); }
@@ -102,13 +104,22 @@ public:
                                             workspace& work) const {
         return work.features = trunk_.forward(trunk_part(parameters), states, work.trunk);
     }
-    /// states [n, inputs] → outputs of the actor's layer [n, outputs]
+    /// states [n, inputs] → what the actor sees, [n, outputs]
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<input_type const> states,
                                       workspace& work) const {
-        return layer_.forward(layer_part(parameters), trunk_forward(parameters, states, work), work.layer);
+        auto const of_layer =
+            layer_.forward(layer_part(parameters), trunk_forward(parameters, states, work), work.layer);
+        if (actor_.features == 0)
+            return of_layer;
+        matrix_view<scalar> const seen(work.seen.data(), states.rows(), outputs());
+        for (std::size_t i = 0; i < seen.rows(); ++i) {
+            std::copy_n(&of_layer(i, 0), actor_.outputs, &seen(i, 0));
+            std::copy_n(&work.features(i, 0), actor_.features, &seen(i, actor_.outputs));
+        }
+        return seen;
     }
 
-    /// The outputs of the actor's layer with −∞ for the actions that the masks [n, outputs] forbid by 0, so that these have
+    /// The outputs with −∞ for the actions that the masks [n, outputs] forbid by 0, so that these have
     /// the probability 0 and get no gradient; the outputs themselves if there are no masks. Throws gmac::error for masks of
     /// another shape.
     matrix_view<scalar const> masked(matrix_view<scalar const> outputs, matrix_view<std::uint8_t const> masks,
@@ -116,7 +127,7 @@ public:
         if (masks.empty())
             return outputs;
         require_shape(masks, outputs.rows(), outputs.cols(), "the matrix of action masks", "policy");
-        matrix_view<scalar> const allowed(work.allowed.data(), outputs.rows(), outputs.cols());
+        matrix_view<scalar> const allowed(work.seen.data(), outputs.rows(), outputs.cols());
         for (std::size_t i = 0; i < outputs.rows(); ++i)
             for (std::size_t j = 0; j < outputs.cols(); ++j)
                 allowed(i, j) = masks(i, j) != 0 ? outputs(i, j) : -std::numeric_limits<scalar>::infinity();
@@ -145,8 +156,11 @@ public:
     /// the features.
     void layer_backward(std::span<scalar const> parameters, workspace& work, matrix_view<scalar const> output_gradient,
                         std::span<scalar> gradient, matrix_view<scalar> feature_gradient) const {
-        layer_.backward(layer_part(parameters), work.features, work.layer, output_gradient, layer_part(gradient),
-                        feature_gradient);
+        layer_.backward(layer_part(parameters), work.features, work.layer,
+                        output_gradient.middle_cols(0, actor_.outputs), layer_part(gradient), feature_gradient);
+        for (std::size_t i = 0; i < output_gradient.rows() && actor_.features > 0; ++i)
+            for (std::size_t f = 0; f < actor_.features; ++f)
+                feature_gradient(i, f) += output_gradient(i, actor_.outputs + f);
     }
     /// And on to those of the trunk's parameters.
     void trunk_backward(std::span<scalar const> parameters, matrix_view<input_type const> states, workspace& work,
@@ -181,8 +195,8 @@ private:
     }
 
     Trunk trunk_;
+    actor_shape actor_;
     nn::linear<Backend> layer_;
-    std::size_t free_count_;
 };
 
 } // namespace gmac::inline GMAC_ABI

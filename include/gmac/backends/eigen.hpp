@@ -24,7 +24,7 @@ template <std::floating_point T>
 struct eigen : maps<T> {
     using scalar = T;
 
-    /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is nn::transposed(view).
+    /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is transposed(view).
     static void product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
         maps<T>::check_product(left, right, result, "product");
         multiply(left, right, result, false);
@@ -83,7 +83,7 @@ private:
         if (result.row_contiguous())
             add_to_rows(left, right, result);
         else if (result.row_stride() == 1)
-            add_to_rows(nn::transposed(right), nn::transposed(left), nn::transposed(result));
+            add_to_rows(transposed(right), transposed(left), transposed(result));
         else
             coefficients(result).noalias() += coefficients(left).lazyProduct(coefficients(right));
     }
@@ -97,11 +97,11 @@ private:
         else if (left_rows && right_rows)
             rows(result).noalias() += rows(left) * rows(right);
         else if (left_rows)
-            rows(result).noalias() += rows(left) * rows(nn::transposed(right)).transpose();
+            rows(result).noalias() += rows(left) * rows(transposed(right)).transpose();
         else if (right_rows)
-            rows(result).noalias() += rows(nn::transposed(left)).transpose() * rows(right);
+            rows(result).noalias() += rows(transposed(left)).transpose() * rows(right);
         else
-            rows(result).noalias() += rows(nn::transposed(left)).transpose() * rows(nn::transposed(right)).transpose();
+            rows(result).noalias() += rows(transposed(left)).transpose() * rows(transposed(right)).transpose();
     }
 
     /// A view whose rows are contiguous.

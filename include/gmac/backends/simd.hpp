@@ -30,7 +30,7 @@ struct simd : maps<T> {
     /// Convolutions of its own, see nn::convolution_of.
     using convolution = detail::direct_convolution<lanes::widest<T>>;
 
-    /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is nn::transposed(view).
+    /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is transposed(view).
     static void product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result);
     /// result += left · right.
     static void product_add(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result);
@@ -109,10 +109,10 @@ template <std::floating_point T>
 matrix_view<T const> simd<T>::turn(matrix_view<T const>& left, matrix_view<T const>& right, matrix_view<T>& result,
                                    matrix_view<T const> const& other) noexcept {
     matrix_view<T const> const old_left = left;
-    left = nn::transposed(right);
-    right = nn::transposed(old_left);
-    result = nn::transposed(result);
-    return nn::transposed(other);
+    left = transposed(right);
+    right = transposed(old_left);
+    result = transposed(result);
+    return transposed(other);
 }
 
 template <std::floating_point T>

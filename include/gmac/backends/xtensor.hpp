@@ -29,7 +29,7 @@ template <class T>
 struct xtensor : maps<T> {
     using scalar = T;
 
-    /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is nn::transposed(view).
+    /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is transposed(view).
     static void product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
         maps<T>::check_product(left, right, result, "product");
         multiply(left, right, result, T(0));
@@ -84,9 +84,9 @@ private:
             return;
         if (operand(result).transpose == cxxblas::Trans) {
             matrix_view<T const> const old_left = left;
-            left = nn::transposed(right);
-            right = nn::transposed(old_left);
-            result = nn::transposed(result);
+            left = transposed(right);
+            right = transposed(old_left);
+            result = transposed(result);
         }
         operand const a(left), b(right), c(result);
         if (a.stride > 0 && b.stride > 0 && c.stride > 0)

@@ -278,6 +278,12 @@ constexpr auto as_vector(R&& range) {
     }
 }
 
+/// The same elements with rows and columns exchanged; no copy is made.
+template <class T>
+[[nodiscard]] constexpr matrix_view<T> transposed(matrix_view<T> matrix) noexcept {
+    return {matrix.data(), matrix.cols(), matrix.rows(), matrix.col_stride(), matrix.row_stride()};
+}
+
 /// A vector as a matrix of one column.
 template <class T>
 [[nodiscard]] constexpr matrix_view<T> as_column(vector_view<T> const& vector) noexcept {

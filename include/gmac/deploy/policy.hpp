@@ -4,6 +4,7 @@
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
 #include <gmac/actors/multi_categorical.hpp>
+#include <gmac/actors/state_dependent_exploration.hpp>
 #include <gmac/agent/policy_network.hpp>
 #include <gmac/backends/simd.hpp>
 #include <gmac/core/archive.hpp>
@@ -32,7 +33,8 @@
 namespace gmac::inline GMAC_ABI {
 
 /// The actors that a policy may have.
-using policy_actor = std::variant<actors::categorical, actors::diagonal_gaussian, actors::multi_categorical>;
+using policy_actor = std::variant<actors::categorical, actors::diagonal_gaussian, actors::multi_categorical,
+                                  actors::state_dependent_exploration>;
 
 /// What a policy is besides its trunk and its numbers.
 struct policy_description {
@@ -78,10 +80,7 @@ public:
     /// range is none.
     deployed_policy(Trunk trunk, policy_description description)
         : description_(std::move(description)),
-          network_(std::move(trunk),
-                   std::visit([&](auto const& a) { return a.output_size(action_space()); }, description_.actor),
-                   std::visit([&](auto const& a) { return a.free_parameter_count(action_space()); },
-                              description_.actor)),
+          network_(make_network(std::move(trunk), description_)),
           parameters_(network_.parameter_count()),
           scaling_(description_.observation_clip, network_.inputs(), std::same_as<observation_type, float>, "policy") {
         if (description_.range) {
@@ -155,7 +154,8 @@ public:
             matrix_view<float>(action.data(), 1, action.size()), m,
             matrix_view<std::uint8_t const>(mask.data(), 1, mask.size()));
     }
-    /// An action of each observation at random, as in training, with one stream a row.
+    /// An action of each observation at random, as in training, with one stream a row; see action_streams for an actor that
+    /// keeps its noise.
     void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,
                 matrix_view<float> actions, memory& m, matrix_view<std::uint8_t const> masks = {}) const {
         act(observations, actions, m, masks, [&](auto outputs, auto free, auto sampled) {
@@ -176,6 +176,13 @@ public:
     }
 
 private:
+    [[nodiscard]] static policy_network<Backend, Trunk> make_network(Trunk trunk, policy_description const& of) {
+        actor_shape const shape =
+            std::visit([&](auto const& actor) { return actor_shape(actor, of.action_space, trunk.outputs()); },
+                       of.actor);
+        return policy_network<Backend, Trunk>(std::move(trunk), shape);
+    }
+
     template <class Choose>
     void act(matrix_view<observation_type const> observations, matrix_view<float> actions, memory& m,
              matrix_view<std::uint8_t const> masks, Choose&& choose) const {
@@ -220,7 +227,8 @@ template <class Agent>
     using networks = typename Agent::network_type;
     static_assert(
         std::constructible_from<policy_actor, typename Agent::actor_type>,
-        "a deployed policy has one of the library's actors, categorical, diagonal_gaussian or multi_categorical");
+        "a deployed policy has one of the library's actors, categorical, multi_categorical, diagonal_gaussian or "
+        "state_dependent_exploration");
     deployed_policy<typename networks::backend_type, typename networks::trunk_type>
         policy(agent.networks().trunk(), {agent.actor(), agent.action_space(), observation_clip, agent.value_range()});
     // An agent's parameters begin with its policy's.

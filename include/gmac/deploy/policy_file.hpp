@@ -86,6 +86,12 @@ void describe_observations(Description const& description, nlohmann::ordered_jso
 }
 
 [[nodiscard]] inline nlohmann::ordered_json describe_actor(policy_actor const& actor) {
+    if (auto const* const exploring = std::get_if<actors::state_dependent_exploration>(&actor))
+        return {{"kind", "state_dependent_exploration"},
+                {"initial_deviation", exploring->initial_deviation},
+                {"floor", exploring->floor},
+                {"resample_every", exploring->resample_every},
+                {"learn_features", exploring->learn_features}};
     auto const* const gaussian = std::get_if<actors::diagonal_gaussian>(&actor);
     if (!gaussian) // a list of actions says the rest
         return {{"kind", std::holds_alternative<actors::categorical>(actor) ? "categorical" : "multi_categorical"}};
@@ -212,6 +218,10 @@ protected:
         require(at(place).is_number(), "{}: {} is not a number", where_, place);
         return at(place).get<double>();
     }
+    [[nodiscard]] std::size_t count(std::string const& place) const {
+        require(at(place).is_number_unsigned(), "{}: {} is not a whole number", where_, place);
+        return at(place).get<std::size_t>();
+    }
     [[nodiscard]] std::optional<statistic_range> range() const {
         if (!json_.contains("statistic"))
             return {};
@@ -256,8 +266,14 @@ private:
             auto const* const several = std::get_if<multi_discrete>(&space);
             return several ? actors::multi_categorical{*several} : actors::multi_categorical{};
         }
+        if (kind == "state_dependent_exploration")
+            return actors::state_dependent_exploration{.initial_deviation = number("/actor/initial_deviation"),
+                                                       .floor = number("/actor/floor"),
+                                                       .resample_every = count("/actor/resample_every"),
+                                                       .learn_features = boolean("/actor/learn_features")};
         require(kind == "diagonal_gaussian",
-                "{}: the actor is {}, but must be \"categorical\", \"diagonal_gaussian\" or \"multi_categorical\"",
+                "{}: the actor is {}, but must be \"categorical\", \"multi_categorical\", \"diagonal_gaussian\" or "
+                "\"state_dependent_exploration\"",
                 where_, safetensors::in_quotes(kind));
         std::string const model = text("/actor/deviations");
         require(model == "state_dependent" || model == "state_independent",

@@ -17,7 +17,7 @@ enum class activation {
 };
 
 /// What the layers ask of the library that they are computed with. All functions take views of any strides (a transposed
-/// matrix is a view with its strides exchanged, see nn::transposed), allocate nothing, and give the same bits for the
+/// matrix is a view with its strides exchanged, see transposed), allocate nothing, and give the same bits for the
 /// same input. The result must not overlap the operands, except that the maps may work in place.
 ///
 /// - `product(left, right, result)`: result = left · right.

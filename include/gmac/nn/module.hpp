@@ -75,10 +75,4 @@ void describe_part(Part const& part, std::string_view name, std::size_t first, V
     });
 }
 
-/// The same elements with rows and columns exchanged; no copy is made.
-template <class T>
-[[nodiscard]] constexpr matrix_view<T> transposed(matrix_view<T> matrix) noexcept {
-    return {matrix.data(), matrix.cols(), matrix.rows(), matrix.col_stride(), matrix.row_stride()};
-}
-
 } // namespace gmac::inline GMAC_ABI::nn

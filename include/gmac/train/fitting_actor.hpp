@@ -5,6 +5,7 @@
 #include <gmac/actors/categorical.hpp>
 #include <gmac/actors/diagonal_gaussian.hpp>
 #include <gmac/actors/multi_categorical.hpp>
+#include <gmac/actors/state_dependent_exploration.hpp>
 #include <gmac/train/settings.hpp>
 
 #include <cstddef>
@@ -17,7 +18,8 @@ namespace gmac::inline GMAC_ABI::train {
 /// one, and not for each of them.
 class fitting_actor {
 public:
-    using any = std::variant<actors::categorical, actors::diagonal_gaussian, actors::multi_categorical>;
+    using any = std::variant<actors::categorical, actors::diagonal_gaussian, actors::multi_categorical,
+                             actors::state_dependent_exploration>;
 
     fitting_actor() = default;
     fitting_actor(settings const& settings, action_space const& space);
@@ -25,8 +27,10 @@ public:
     operator any() const { return inner_; }
 
     [[nodiscard]] std::size_t output_size(action_space const& space) const;
-    [[nodiscard]] std::size_t free_parameter_count(action_space const& space) const;
-    void initialize(std::span<float> free) const;
+    [[nodiscard]] bool reads_features() const noexcept;
+    [[nodiscard]] std::size_t noise_steps() const noexcept;
+    [[nodiscard]] std::size_t free_parameter_count(action_space const& space, std::size_t features) const;
+    void initialize(std::span<float> free, std::size_t features) const;
     void sample(matrix_view<float const> outputs, std::span<float const> free, std::span<random_stream> streams,
                 matrix_view<float> actions) const;
     void mode(matrix_view<float const> outputs, std::span<float const> free, matrix_view<float> actions) const;

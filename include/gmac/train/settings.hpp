@@ -44,9 +44,11 @@ struct settings {
     random_network_distillation_options distillation;
     std::string statistic = "mean";        ///< of statistic_of
     bool state_dependent_deviation = true; ///< the policy's deviation from the network, or one free parameter an action
-    double deviation_floor = 0.25;         ///< deviation = sqrt(softplus(x) + floor²), if it depends on the state
-    double initial_deviation = 1.0;        ///< otherwise
-    double variance_scale = 0.05 * 0.05;   ///< of the mixture head, squared units of the (normalised) return
+    bool state_dependent_exploration = false; ///< instead, noise that is a function of the trunk's features (gSDE)
+    std::size_t noise_steps = 4;              ///< for which this stays the same function
+    double deviation_floor = 0.25;            ///< deviation = sqrt(softplus(x) + floor²), if it depends on the state
+    double initial_deviation = 1.0;           ///< otherwise
+    double variance_scale = 0.05 * 0.05;      ///< of the mixture head, squared units of the (normalised) return
     double variance_floor = 1.0;
     std::size_t quantile_samples = 64;   ///< N, fractions of the implicit quantile head
     std::size_t quantile_embedding = 64; ///< cosines of a fraction

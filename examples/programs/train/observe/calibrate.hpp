@@ -24,11 +24,12 @@
 namespace gmac::examples::train {
 
 struct calibration_options {
-    double discount = 0.99;     ///< in [0, 1]
-    double scale = 1.0;         ///< reward units in one unit of what the agent learns
-    std::uint64_t seed = 0;     ///< of the actions
-    std::size_t steps = 1000;   ///< of each environment
-    std::size_t states = 3'000; ///< looked at, about and at most
+    double discount = 0.99;      ///< in [0, 1]
+    double scale = 1.0;          ///< reward units in one unit of what the agent learns
+    std::uint64_t seed = 0;      ///< of the actions
+    std::size_t noise_steps = 1; ///< of the actor, see action_streams
+    std::size_t steps = 1000;    ///< of each environment
+    std::size_t states = 3'000;  ///< looked at, about and at most
 };
 
 /// Steps after which a reward counts less than a twentieth; the greatest number if it always counts.
@@ -142,9 +143,9 @@ template <class O>
     std::vector<O> observations(count * size);
     std::vector<float> actions(count * action_size(worlds.action_space())), rewards(count);
     std::vector<std::uint8_t> terminated(count), truncated(count);
-    std::vector<random_stream> streams;
+    action_streams streams(count, chosen.noise_steps);
     for (std::size_t e = 0; e < count; ++e)
-        streams.push_back(stream_for(chosen.seed, stream_purpose::evaluation, e));
+        streams.streams()[e] = stream_for(chosen.seed, stream_purpose::evaluation, e);
     std::vector<detail::calibration_track> tracks(count);
     matrix_view<O> const seen(observations.data(), count, size);
     observation_stack<O> stack(worlds);
@@ -157,7 +158,7 @@ template <class O>
                 tracks[e].looks.push_back(
                     {t, mixture_of(agent.value_distribution({states.row(e).data(), states.cols()}), chosen.scale)});
         matrix_view<float> const taken(actions.data(), count, actions.size() / count);
-        agent.sample(states, streams, taken, worlds.action_masks());
+        agent.sample(states, streams.at(t), taken, worlds.action_masks());
         basic_step_result<O> const result{seen, {}, rewards, terminated, truncated};
         worlds.step(taken, result);
         stack.advance(result);

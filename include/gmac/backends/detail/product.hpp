@@ -41,7 +41,7 @@ inline void pack_panel(matrix_view<lanes::scalar_of<V> const> const& right, std:
         return;
     }
     // Blocks of one register, transposed. The last rows go with some that are done already.
-    auto const turned = nn::transposed(right);
+    auto const turned = transposed(right);
     std::size_t const whole = (std::min)(width, rows);
     std::size_t const readable = whole < width ? lanes::readable_rows(turned, first_row, width) : 0;
     for (std::size_t j = 0; j < cols; j += width) {
