@@ -216,7 +216,8 @@ TEST_CASE("A description that makes no sense is refused", "[deploy]") {
           "the activation of the trunk is \"gelu\", but must be none, tanh or relu");
     CHECK(message_with("/trunk/activate_last", 1) == "/trunk/activate_last is not a boolean");
     CHECK(message_with("/actor/kind", "beta") ==
-          "the actor is \"beta\", but must be \"categorical\", \"diagonal_gaussian\" or \"multi_categorical\"");
+          "the actor is \"beta\", but must be \"categorical\", \"multi_categorical\", \"diagonal_gaussian\" or "
+          "\"state_dependent_exploration\"");
     CHECK(message_with("/actor/deviations", "x") ==
           "the actor's deviations are \"x\", but must be \"state_dependent\" or \"state_independent\"");
     CHECK(message_with("/actor/floor", "low") == "/actor/floor is not a number");
