@@ -245,8 +245,8 @@ TEST_CASE("Noise is kept for so many steps") {
     table<float> actions(3, 2);
     for (auto const& [every, changes] :
          {std::pair(1u, "11111111"), std::pair(3u, "10010010"), std::pair(0u, "10000000")}) {
-        state_dependent_exploration const actor{.resample_every = every};
-        action_streams streams(3, actor);
+        state_dependent_exploration const actor{.noise_steps = every};
+        action_streams streams(3, noise_steps_of(actor));
         for (std::size_t i = 0; i < 3; ++i)
             streams.streams()[i] = random_stream(9, i);
         std::string changed;
@@ -267,14 +267,14 @@ TEST_CASE("Noise is kept for so many steps") {
             CHECK(actions.data == one);
         }
     }
-    CHECK(action_streams(2, actors::diagonal_gaussian{}).at(5).size() == 2);
+    CHECK(noise_steps_of(actors::diagonal_gaussian{}) == 1);
 }
 
 TEST_CASE("State-dependent exploration allocates nothing") {
     setting<float> const s(40, 3, 20, 0.5, 10);
     table<float> actions(40, 3), gradient(40, 23);
     std::vector<float> log_densities(40), entropies(40), free(60);
-    action_streams streams(40, usual);
+    action_streams streams(40, 4);
     CHECK(testing::allocations_during([&] {
               for (std::size_t t = 0; t < 6; ++t)
                   usual.sample(s.outputs.view(), s.free, streams.at(t), actions.view());
@@ -300,6 +300,8 @@ TEST_CASE("What is not a number spoils its row of an exploring policy, and no ot
                 CHECK(std::isfinite(log_densities[i]) == (i != 4));
                 CHECK(std::isfinite(entropies[i]) == (i != 4 || place < 2));
                 CHECK(std::isfinite(gradient(i, place)) == (i != 4));
+                for (std::size_t const j : {0u, 1u})
+                    CHECK(std::isfinite(gradient(i, j)) == (i != 4 || (place < 2 && j != place)));
                 CHECK((std::isfinite(actions(i, 0)) && std::isfinite(actions(i, 1))) == (i != 4));
             }
             for (std::size_t k = 0; k < 6; ++k)
@@ -320,6 +322,25 @@ TEST_CASE("What is not a number spoils its row of an exploring policy, and no ot
     CHECK(std::isnan(gradient(0, 1)));
 }
 
+TEST_CASE("Large deviations of features that are not there, and small ones of large features, are numbers in float") {
+    table<float> outputs(1, 3), actions(1, 1), gradient(1, 3);
+    std::vector<float> log_density(1), entropy(1), free_gradient(2);
+    std::vector<float> const one(1, 1.0f), free{45.0f, -46.0f};
+    outputs(0, 1) = 0.0f;
+    outputs(0, 2) = 1e20f; // times its deviation: 1.05
+    actions(0, 0) = 0.5f;
+    learning.log_probability_and_entropy(outputs.view(), free, actions.view(), log_density, entropy);
+    learning.gradient(outputs.view(), free, actions.view(), one, one, gradient.view(), free_gradient);
+    double const noise = 1e20 * std::exp(-46.0), variance = noise * noise + 0.3 * 0.3;
+    double const half_log = 0.5 * std::log(2.0 * std::numbers::pi * variance);
+    CHECK(static_cast<double>(entropy[0]) == Approx(half_log + 0.5).epsilon(1e-5));
+    CHECK(static_cast<double>(log_density[0]) == Approx(-0.125 / variance - half_log).epsilon(1e-5));
+    CHECK(static_cast<double>(gradient(0, 0)) == Approx(0.5 / variance).epsilon(1e-5));
+    CHECK(free_gradient[0] == 0.0f);
+    CHECK(static_cast<double>(free_gradient[1]) ==
+          Approx(0.25 / variance * noise * noise / variance).epsilon(1e-5)); // c (z² - 1) + d, c = d = 1
+}
+
 TEST_CASE("Bad input to state-dependent exploration is named") {
     auto const of = [](state_dependent_exploration const& actor, action_space const& space) {
         return message_of([&] { (void)actor.output_size(space); });
@@ -331,7 +352,7 @@ TEST_CASE("Bad input to state-dependent exploration is named") {
     CHECK(of({.initial_deviation = 0.0}, box::uniform(1, 0, 1)) ==
           "state_dependent_exploration: initial_deviation is 0, but must be positive and finite");
     CHECK(of({.floor = 0.0}, box::uniform(1, 0, 1)) ==
-          "state_dependent_exploration: floor is 0, but must be positive and finite");
+          "state_dependent_exploration: floor is 0, but must be at least 1e-15 and finite");
 
     setting<float> s(3, 2, 4, 1.0, 14);
     std::vector<float> three(3), seven(7);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An actor that reads the trunk's features and keeps its noise for some steps.
+#include <gmac/actors/categorical.hpp>
 #include <gmac/actors/state_dependent_exploration.hpp>
 #include <gmac/agents.hpp>
 #include <gmac/environment/vector_environment.hpp>
@@ -7,6 +8,7 @@
 #include "agent/threads_and_resume.hpp"
 #include "agent/worlds.hpp"
 #include "support/catch.hpp"
+#include "support/masked_ring.hpp"
 #include "support/matrices.hpp"
 
 #include <cmath>
@@ -17,6 +19,7 @@
 namespace {
 
 using gmac::actors::state_dependent_exploration;
+using gmac::testing::masked_ring;
 using gmac::testing::table;
 using exploring_agent = gmac::agents::gmac<state_dependent_exploration>;
 
@@ -34,7 +37,51 @@ struct still {
     }
 };
 
+/// A discrete policy that is shown the features and does not look at them.
+struct shown_features {
+    using in = gmac::matrix_view<float const>;
+    using numbers = gmac::vector_view<float const>;
+    gmac::actors::categorical inner{};
+
+    static bool reads_features() { return true; }
+    [[nodiscard]] std::size_t output_size(gmac::action_space const& space) const { return inner.output_size(space); }
+    [[nodiscard]] std::size_t free_parameter_count(gmac::action_space const& space, std::size_t) const {
+        return inner.free_parameter_count(space);
+    }
+    static void initialize(std::span<float>, std::size_t) {}
+    void sample(in x, std::span<float const> free, std::span<gmac::random_stream> streams,
+                gmac::matrix_view<float> actions) const {
+        inner.sample(logits(x), free, streams, actions);
+    }
+    void mode(in x, std::span<float const> free, gmac::matrix_view<float> actions) const {
+        inner.mode(logits(x), free, actions);
+    }
+    void log_probability_and_entropy(in x, std::span<float const> free, in actions, gmac::vector_view<float> log,
+                                     gmac::vector_view<float> entropies) const {
+        inner.log_probability_and_entropy(logits(x), free, actions, log, entropies);
+    }
+    void gradient(in x, std::span<float const> free, in actions, numbers c, numbers d, gmac::matrix_view<float> to,
+                  std::span<float> of_free) const {
+        inner.gradient(logits(x), free, actions, c, d, to.middle_cols(0, masked_ring::actions), of_free);
+        for (std::size_t i = 0; i < to.rows(); ++i)
+            for (std::size_t f = masked_ring::actions; f < to.cols(); ++f)
+                to(i, f) = 0.0f;
+    }
+    static in logits(in x) { return x.middle_cols(0, masked_ring::actions); }
+};
+static_assert(gmac::actor<shown_features, float>);
+
 } // namespace
+
+TEST_CASE("Who is shown features and does not look at them learns as if there were none, masks included", "[agent]") {
+    gmac::vector_environment<masked_ring> worlds(4, 6), same(4, 6);
+    gmac::agents::gmac<gmac::actors::categorical> plain(worlds, gmac::testing::small_options(), {.seed = 7});
+    gmac::agents::gmac<shown_features> shown(same, gmac::testing::small_options(), {.seed = 7});
+    CHECK(shown.networks().actor_outputs() == masked_ring::actions + shown.networks().trunk().outputs());
+    for (int i = 0; i < 3; ++i)
+        CHECK(plain.update().policy_loss == shown.update().policy_loss);
+    CHECK(gmac::testing::parameters_of(plain) == gmac::testing::parameters_of(shown));
+}
 
 TEST_CASE("A whole network's gradient goes through the features that the actor reads", "[agent]") {
     using backend = gmac::backends::simd<double>;
@@ -88,7 +135,7 @@ TEST_CASE("A whole network's gradient goes through the features that the actor r
 TEST_CASE("An agent's noise stays the same function of the state for some steps", "[agent]") {
     for (std::size_t const every : {std::size_t{1}, std::size_t{5}, std::size_t{0}}) {
         gmac::vector_environment<still> worlds(3, 1);
-        exploring_agent agent(worlds, gmac::testing::small_options(), {.actor = {.resample_every = every}, .seed = 2});
+        exploring_agent agent(worlds, gmac::testing::small_options(), {.actor = {.noise_steps = every}, .seed = 2});
         for (int update = 0; update < 2; ++update) {
             static_cast<void>(agent.update());
             auto const& rollout = agent.experience();
@@ -107,9 +154,9 @@ TEST_CASE("An agent's noise stays the same function of the state for some steps"
 }
 
 TEST_CASE("State-dependent exploration is the same on several threads and after a stop", "[agent]") {
-    gmac::testing::check_threads_and_resume<exploring_agent, gmac::testing::continuous_line>({.resample_every = 3});
+    gmac::testing::check_threads_and_resume<exploring_agent, gmac::testing::continuous_line>({.noise_steps = 3});
     gmac::testing::check_threads_and_resume<exploring_agent, gmac::testing::continuous_line>(
-        {.resample_every = 0, .learn_features = true});
+        {.noise_steps = 0, .learn_features = true});
 }
 
 TEST_CASE("An agent with state-dependent exploration learns to go to the target", "[agent]") {

@@ -104,7 +104,7 @@ TEST_CASE("Whatever a policy may be is loaded as it was saved", "[deploy]") {
         deployed_policy<> policy(nn::mlp<backends::simd<float>>({3, 4}),
                                  {actors::state_dependent_exploration{.initial_deviation = 0.7,
                                                                       .floor = 0.02,
-                                                                      .resample_every = 9,
+                                                                      .noise_steps = 9,
                                                                       .learn_features = learns},
                                   box::uniform(2, -1.0f, 1.0f)});
         CHECK(policy.parameters().size() == 4 * 4 + 2 * 5 + 2 * 4);
@@ -113,8 +113,18 @@ TEST_CASE("Whatever a policy may be is loaded as it was saved", "[deploy]") {
         auto const& read = std::get<actors::state_dependent_exploration>(loaded.description().actor);
         CHECK(read.initial_deviation == 0.7);
         CHECK(read.floor == 0.02);
-        CHECK(read.resample_every == 9);
+        CHECK(read.noise_steps == 9);
         CHECK(read.learn_features == learns);
+
+        auto broken = read_checkpoint(file);
+        auto json = nlohmann::json::parse(broken.metadata.at("policy"));
+        for (nlohmann::json const& steps : {nlohmann::json(-1), nlohmann::json(1.5), nlohmann::json("4")}) {
+            json["actor"]["noise_steps"] = steps;
+            broken.metadata["policy"] = json.dump();
+            save_checkpoint(file, broken.metadata, [&](archive& state) { policy.persist(state); });
+            CHECK(message_of([&] { (void)load_policy(file); }) ==
+                  "policy " + file.string() + ": /actor/noise_steps is not a whole number");
+        }
     }
     for (auto const function : {nn::activation::none, nn::activation::tanh, nn::activation::relu})
         for (bool const last : {false, true})

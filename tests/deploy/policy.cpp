@@ -73,7 +73,7 @@ TEST_CASE("A loaded policy acts as the agent's own, bit for bit", "[deploy]") {
     check_actions(trained<agents::ppo<actors::diagonal_gaussian, backends::eigen<double>>, continuous_line>(
         {.initial_deviation = 0.3}));
     check_actions(trained<agents::gmac<actors::state_dependent_exploration>, continuous_line>(
-        {.initial_deviation = 0.3, .resample_every = 2}));
+        {.initial_deviation = 0.3, .noise_steps = 2}));
 }
 
 TEST_CASE("Every frame of a state is normalised alike, and the number that tells a statistic is not", "[deploy]") {

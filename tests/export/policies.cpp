@@ -75,10 +75,7 @@ template <class Policy>
 [[nodiscard]] answers library_answers(Policy policy, std::vector<typename Policy::observation_type> const& all) {
     using trunk_type = std::remove_cvref_t<decltype(policy.trunk())>;
     std::size_t const size = policy.observation_size(), count = all.size() / size;
-    actor_shape const shape =
-        std::visit([&](auto const&
-                           actor) { return actor_shape(actor, policy.action_space(), policy.trunk().outputs()); },
-                   policy.description().actor);
+    actor_shape const shape = shape_of(policy.description().actor, policy.action_space(), policy.trunk().outputs());
     policy_network<backend, trunk_type> const network(policy.trunk(), shape);
     auto workspace = network.make_workspace(count);
     auto seen = all;

@@ -328,6 +328,19 @@ TEST_CASE("a run that explores is its own, with every method, and is resumed bit
     }
 }
 
+TEST_CASE("a run with state-dependent exploration is its own, and is resumed bit for bit") {
+    short_runs const runs("--env classic/pendulum --envs 2 --steps 32 --schedule constant");
+    std::string const how = "--state-dependent-exploration true";
+    runs.run("plain", "--frames 256");
+    runs.run("smooth", "--frames 256 " + how);
+    runs.run("anew", "--frames 256 --noise-steps 1 " + how);
+    runs.run("cut", "--frames 128 " + how);
+    runs.resume("cut", "--frames 256");
+    CHECK(runs.state("cut") == runs.state("smooth"));
+    CHECK(runs.numbers("plain") != runs.numbers("smooth"));
+    CHECK(runs.numbers("anew") != runs.numbers("smooth"));
+}
+
 TEST_CASE("exploring starts are of the training, and not of evaluations") {
     scratch const folder;
     auto const run = [&](std::string const& share) {

@@ -75,6 +75,15 @@ TEST_CASE("what is wrong is said, with what would be right") {
         CHECK(bad.says(fmt::format("--{}", message)));
         CHECK_FALSE(fs::exists(folder.path / "bad"));
     }
+    for (auto const& [name, message] :
+         {std::pair("classic/cart_pole", "classic/cart_pole, whose actions are discrete"),
+          std::pair("minatar/breakout", "minatar/breakout, whose observations are images")}) {
+        auto const bad = train(
+            fmt::format("--env {} --frames 256 --out {} --state-dependent-exploration true", name, folder / "bad"));
+        CHECK(bad.status == 1);
+        CHECK(bad.says(fmt::format("--state-dependent-exploration is true, but must be false with {}", message)));
+        CHECK_FALSE(fs::exists(folder.path / "bad"));
+    }
     auto const name = train("--env classic/cart_pole --activation relo");
     CHECK(name.status != 0);
     CHECK(name.says("--activation is \"relo\", but must be one of tanh, relu"));

@@ -81,9 +81,7 @@ template <class Policy>
     taker parameters(policy.parameters());
     add_trunk(policy.trunk(), parameters, result.layers);
     std::size_t const features = policy.trunk().outputs();
-    actor_shape const shape =
-        std::visit([&](auto const& actor) { return actor_shape(actor, policy.action_space(), features); },
-                   result.actor);
+    actor_shape const shape = shape_of(result.actor, policy.action_space(), features);
     result.layers.emplace_back(dense{parameters.take(features, shape.outputs)});
     result.log_deviations = parameters.take(shape.free);
     return result;

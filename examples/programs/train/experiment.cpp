@@ -81,6 +81,7 @@ public:
                                       .scale = scale,
                                       .seed = seeds.calibration,
                                       .noise_steps = settings_.state_dependent_exploration ? settings_.noise_steps : 1,
+                                      .rollout_steps = settings_.agent.steps,
                                       .steps = calibration_steps(discount)});
         return observed_json(settings_, frames(), scale, std::move(calibration),
                              watched({.seed = seeds.episode}, std::move(stop)));

@@ -4,11 +4,14 @@
 namespace gmac::inline GMAC_ABI::train {
 
 fitting_actor::fitting_actor(settings const& settings, action_space const& space) {
-    if (std::holds_alternative<box>(space) && settings.state_dependent_exploration)
+    bool const real = std::holds_alternative<box>(space);
+    require(real || !settings.state_dependent_exploration,
+            "--state-dependent-exploration is true, but must be false with {}, whose actions are discrete",
+            settings.environment);
+    if (settings.state_dependent_exploration)
         inner_ = actors::state_dependent_exploration{.initial_deviation = settings.initial_deviation,
-                                                     .floor = settings.deviation_floor,
-                                                     .resample_every = settings.noise_steps};
-    else if (std::holds_alternative<box>(space))
+                                                     .noise_steps = noise_steps = settings.noise_steps};
+    else if (real)
         inner_ = actors::diagonal_gaussian{.deviations = settings.state_dependent_deviation
                                                              ? actors::deviation_model::state_dependent
                                                              : actors::deviation_model::state_independent,
@@ -23,10 +26,6 @@ std::size_t fitting_actor::output_size(action_space const& space) const {
 }
 bool fitting_actor::reads_features() const noexcept {
     return std::holds_alternative<actors::state_dependent_exploration>(inner_);
-}
-std::size_t fitting_actor::noise_steps() const noexcept {
-    auto const* const exploring = std::get_if<actors::state_dependent_exploration>(&inner_);
-    return exploring ? exploring->noise_steps() : 1;
 }
 std::size_t fitting_actor::free_parameter_count(action_space const& space, std::size_t features) const {
     return std::visit([&](auto const& actor) { return actor_shape(actor, space, features).free; }, inner_);

@@ -285,8 +285,9 @@ void validate(registry const& known, settings const& all) {
          {std::pair("variance-floor", all.variance_floor), std::pair("deviation-floor", all.deviation_floor),
           std::pair("pushes", all.pushes)})
         require(value >= 0.0 && std::isfinite(value), "--{} is {}, but must be finite and not negative", name, value);
-    require(!all.state_dependent_exploration || all.deviation_floor > 0.0,
-            "--deviation-floor is {}, but must be positive with --state-dependent-exploration", all.deviation_floor);
+    require(!all.state_dependent_exploration || !sees_images(all),
+            "--state-dependent-exploration is true, but must be false with {}, whose observations are images",
+            all.environment);
     require(std::isfinite(all.atom_minimum) && std::isfinite(all.atom_maximum) && all.atom_minimum < all.atom_maximum,
             "--atom-minimum is {} and --atom-maximum {}, but both must be finite and the minimum the lower one",
             all.atom_minimum, all.atom_maximum);

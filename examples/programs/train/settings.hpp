@@ -133,7 +133,7 @@ void describe(settings& all, Visit&& visit) {
         "a free parameter for each and each action");
     visit("Policy", "noise-steps", all.noise_steps, "for which this noise stays the same function; 0: a whole rollout");
     visit("Policy", "deviation-floor", all.deviation_floor,
-          "deviation = sqrt(softplus(x) + floor^2), from the network; of gSDE likewise");
+          "deviation = sqrt(softplus(x) + floor^2), from the network");
     visit("Policy", "initial-deviation", all.initial_deviation,
           "of the free parameter, or of gSDE where all features are 1");
     visit("Environment", "normalize-observations", all.normalize_observations, "by running statistics, clipped at 10");

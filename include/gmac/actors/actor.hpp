@@ -12,6 +12,13 @@
 
 namespace gmac::inline GMAC_ABI {
 
+namespace detail {
+template <class A>
+concept knows_features = requires(A const& a) {
+    { a.reads_features() } -> std::convertible_to<bool>;
+};
+} // namespace detail
+
 /// What an agent needs of the policy that makes actions of network outputs, with scalar type T. One state a row: outputs
 /// [n, output size], actions [n, action size] as they are sampled, all vectors [n].
 ///
@@ -26,34 +33,28 @@ namespace gmac::inline GMAC_ABI {
 ///   both gradients.
 ///
 /// An actor may have more:
-/// - `reads_features()`: if true, its outputs are [n, output size + features], where the features are what the trunk gives;
+/// - `reads_features()`: if true, its outputs are [n, output size + features], where the features are what the trunk gives.
 ///   `free_parameter_count(space, features)` and `initialize(free, features)` are then told how many these are.
-/// - `noise_steps()`: for how many steps its noise is to stay the same: in so many steps `sample` is given the same random
-///   numbers; 0: in a whole rollout.
+/// - a number `noise_steps`: for how many steps its noise is to stay the same, see action_streams.
 ///
 /// actors::categorical, actors::multi_categorical, actors::diagonal_gaussian and actors::state_dependent_exploration are
 /// models.
 template <class A, class T>
-concept actor =
-    requires(A const& a, action_space const& space, matrix_view<T const> in, std::span<T const> free,
-             std::span<random_stream> streams, vector_view<T const> vector, matrix_view<T> out,
-             vector_view<T> vector_out, std::span<T> free_out) {
-        { a.output_size(space) } -> std::convertible_to<std::size_t>;
-        a.sample(in, free, streams, out);
-        a.mode(in, free, out);
-        a.log_probability_and_entropy(in, free, in, vector_out, vector_out);
-        a.gradient(in, free, in, vector, vector, out, free_out);
-    } &&
-    (
-        requires(A const& a, action_space const& space, std::span<T> free) {
-            { a.free_parameter_count(space) } -> std::convertible_to<std::size_t>;
-            a.initialize(free);
-        } ||
-        requires(A const& a, action_space const& space, std::span<T> free) {
-            { a.reads_features() } -> std::convertible_to<bool>;
-            { a.free_parameter_count(space, std::size_t{}) } -> std::convertible_to<std::size_t>;
-            a.initialize(free, std::size_t{});
-        });
+concept actor = requires(A const& a, action_space const& space, matrix_view<T const> in, std::span<T const> free,
+                         std::span<random_stream> streams, vector_view<T const> vector, matrix_view<T> out,
+                         vector_view<T> vector_out, std::span<T> free_out) {
+    { a.output_size(space) } -> std::convertible_to<std::size_t>;
+    a.sample(in, free, streams, out);
+    a.mode(in, free, out);
+    a.log_probability_and_entropy(in, free, in, vector_out, vector_out);
+    a.gradient(in, free, in, vector, vector, out, free_out);
+} && (detail::knows_features<A> ? requires(A const& a, action_space const& space, std::span<T> free) {
+                    { a.free_parameter_count(space, std::size_t{}) } -> std::convertible_to<std::size_t>;
+                    a.initialize(free, std::size_t{});
+                } : requires(A const& a, action_space const& space, std::span<T> free) {
+                    { a.free_parameter_count(space) } -> std::convertible_to<std::size_t>;
+                    a.initialize(free);
+                });
 
 /// What an actor needs of a network whose trunk gives so many features. Throws gmac::error for an action space that the actor
 /// is not for.
@@ -65,7 +66,7 @@ struct actor_shape {
     template <class A>
     actor_shape(A const& actor, action_space const& space, std::size_t trunk_features)
         : outputs(actor.output_size(space)), features(0) {
-        if constexpr (requires { actor.reads_features(); }) {
+        if constexpr (detail::knows_features<A>) {
             features = actor.reads_features() ? trunk_features : 0;
             free = actor.free_parameter_count(space, trunk_features);
         } else {
@@ -77,23 +78,30 @@ struct actor_shape {
 /// Writes the start values of an actor's free parameters, for a trunk with so many features.
 template <class A, class T>
 void initialize_actor(A const& actor, std::span<T> free, std::size_t features) {
-    if constexpr (requires { actor.reads_features(); })
+    if constexpr (detail::knows_features<A>)
         actor.initialize(free, features);
     else
         actor.initialize(free);
 }
 
-/// Random streams with which an actor samples step after step, one a row. An actor that keeps its noise is given the same
-/// random numbers in all `noise_steps()` steps.
+/// For how many steps an actor's noise stays the same: 1 unless it says otherwise, 0 for a whole rollout.
+template <class A>
+[[nodiscard]] std::size_t noise_steps_of(A const& actor) noexcept {
+    if constexpr (requires { actor.noise_steps; })
+        return actor.noise_steps;
+    else
+        return 1;
+}
+
+/// Random streams with which an actor samples the actions of a rollout, one a row. In `noise_steps` steps, of which the first
+/// is step 0, it is given the same random numbers; 0: in all steps of the rollout.
 class action_streams {
 public:
     action_streams(std::size_t rows, std::size_t noise_steps)
         : noise_steps_(noise_steps), streams_(rows), begin_(noise_steps == 1 ? 0 : rows) {}
-    template <class Actor>
-    action_streams(std::size_t rows, Actor const& actor) : action_streams(rows, noise_steps_of(actor)) {}
 
     [[nodiscard]] std::span<random_stream> streams() noexcept { return streams_; }
-    /// Those for step 0, 1, …
+    /// Those for a step of a rollout: 0, 1, … and 0 again for the next one.
     [[nodiscard]] std::span<random_stream> at(std::size_t step) noexcept {
         if (noise_steps_ == 1)
             return streams_;
@@ -105,14 +113,6 @@ public:
     }
 
 private:
-    template <class Actor>
-    [[nodiscard]] static std::size_t noise_steps_of(Actor const& actor) {
-        if constexpr (requires { actor.noise_steps(); })
-            return actor.noise_steps();
-        else
-            return 1;
-    }
-
     std::size_t noise_steps_;
     std::vector<random_stream> streams_, begin_;
 };

@@ -21,8 +21,8 @@ namespace gmac::inline GMAC_ABI::actors {
 
 /// A policy on real vectors of D elements whose noise is a function of the state, generalised state-dependent exploration
 /// (gSDE, Raffin et al. 2021): aⱼ = μⱼ(s) + Σ_f θⱼ_f φ_f(s), where φ are the F features that the trunk gives and the matrix θ,
-/// with independent θⱼ_f ~ N(0, σⱼ_f²), is drawn anew only after every `resample_every` steps. As long as it is kept, near states
-/// get near actions. For each state that is a normal distribution, so its density and entropy are exact:
+/// with independent θⱼ_f ~ N(0, σⱼ_f²), is drawn anew only after `noise_steps` steps, and for each rollout. As long as it is kept,
+/// near states get near actions. For each state that is a normal distribution, so its density and entropy are exact:
 ///     aⱼ ~ N(μⱼ, Σ_f φ_f² σⱼ_f² + floor²).
 ///
 /// Shapes: outputs [B, D + F], means and the features; actions [B, D]; free parameters [D, F], log σ, a row for each element
@@ -30,8 +30,8 @@ namespace gmac::inline GMAC_ABI::actors {
 /// finite comes out in all results that depend on it.
 struct state_dependent_exploration {
     double initial_deviation = 1.0; ///< of an action whose features are all ±1: σ starts at it / √F; positive
-    double floor = 1e-3;            ///< the deviation that noise beside θ has; positive
-    std::size_t resample_every = 4; ///< steps for which θ is kept; 0: for a whole rollout
+    double floor = 1e-3;            ///< the deviation of the noise beside θ; at least 1e-15
+    std::size_t noise_steps = 4;    ///< steps of a rollout for which θ is kept; 0: all of them
     bool learn_features = false; ///< whether the features' gradient is written; else it is 0, as in the authors' code
 
     /// Columns that the actor's layer must give. Throws unless the space is a box, and for options out of range.
@@ -39,8 +39,8 @@ struct state_dependent_exploration {
         require(initial_deviation > 0.0 && std::isfinite(initial_deviation),
                 "state_dependent_exploration: initial_deviation is {}, but must be positive and finite",
                 initial_deviation);
-        require(floor > 0.0 && std::isfinite(floor),
-                "state_dependent_exploration: floor is {}, but must be positive and finite", floor);
+        require(floor >= 1e-15 && std::isfinite(floor),
+                "state_dependent_exploration: floor is {}, but must be at least 1e-15 and finite", floor);
         auto const* const bounds = std::get_if<box>(&space);
         if (bounds == nullptr)
             detail::refuse_space("state_dependent_exploration", "a box", space);
@@ -48,7 +48,6 @@ struct state_dependent_exploration {
         return bounds->size();
     }
     [[nodiscard]] static constexpr bool reads_features() noexcept { return true; }
-    [[nodiscard]] std::size_t noise_steps() const noexcept { return resample_every; }
     [[nodiscard]] std::size_t free_parameter_count(action_space const& space, std::size_t features) const {
         return output_size(space) * features;
     }
@@ -58,7 +57,7 @@ struct state_dependent_exploration {
         std::fill(free.begin(), free.end(), static_cast<T>(std::log(deviation)));
     }
 
-    /// Draws an action for each row: θ of the row's stream, and then D normals more for the noise beside it. A stream that is
+    /// Draws an action for each row: θ of the row's stream, D F normals, and then D for the noise beside it. A stream that is
     /// where it was gives the same θ. Nothing is allocated.
     template <class Outputs, std::floating_point T = detail::matrix_value<Outputs>>
     void sample(Outputs const& outputs, detail::span_of<T const> free, std::span<random_stream> streams,
@@ -112,8 +111,8 @@ struct state_dependent_exploration {
             V logs = lanes::constant<V>(0.0);
             for (std::size_t j = 0; j < actions.cols(); ++j) {
                 V const variance = variances<V>(columns, free, actions.cols(), i, j, count);
-                V const distance = distances<V>(columns, actions, i, j, count);
-                half_squares = half_squares + half * distance * distance / variance;
+                V const z = distances<V>(columns, actions, i, j, count) / lanes::sqrt(variance);
+                half_squares = half_squares + half * z * z;
                 logs = logs + half * lanes::log(variance);
             }
             lanes::store_rows<V>(-half_squares - logs - constants, log_probability_column, i, 0, count);
@@ -155,10 +154,10 @@ struct state_dependent_exploration {
                 V const c = lanes::load_rows<V>(policy_gradient, i, 0, count);
                 V const d = lanes::load_rows<V>(bonus_gradient, i, 0, count);
                 V const variance = variances<V>(columns, free, size, i, j, count);
-                V const distance = distances<V>(columns, actions, i, j, count);
-                V const score = distance / variance;
-                lanes::store_rows<V>(c * score, output_gradient, i, j, count);
-                V const weight = (c * (distance * score - one) + d) / variance;
+                V const deviation = lanes::sqrt(variance);
+                V const z = distances<V>(columns, actions, i, j, count) / deviation;
+                lanes::store_rows<V>(c * z / deviation, output_gradient, i, j, count);
+                V const weight = (c * (z * z - one) + d) / variance;
                 if constexpr (width == 1)
                     weights[0] = weight;
                 else
@@ -171,31 +170,19 @@ struct state_dependent_exploration {
 private:
     static constexpr double half_log_two_pi = 0.91893853320467274178;
 
-    /// Features f … f + count − 1 of a row, and the parameters of element j for them; lanes beyond repeat the last.
+    /// Of element j, σ of some features, from `first` on; lanes beyond `count` repeat the last one.
     template <class V, class T>
-    [[nodiscard]] static V features_at(matrix_view<T const> const& columns, std::size_t row, std::size_t first,
-                                       std::size_t count) noexcept {
-        return lanes::load_rows<V>(transposed(columns), first, row, count);
+    [[nodiscard]] static V deviations(std::span<T const> free, std::size_t first, std::size_t count) noexcept {
+        return lanes::exp(lanes::load_rows<V>(matrix_view<T const>(free.data(), free.size(), 1), first, 0, count));
     }
-    /// σ², with 0 in the lanes from `count` on.
+    /// Columns first … first + count − 1 of a row.
     template <class V, class T>
-    [[nodiscard]] static V squared_deviations(std::span<T const> free, std::size_t first, std::size_t count) noexcept {
-        constexpr std::size_t width = lanes::width_of<V>;
-        V const logs = lanes::load_rows<V>(matrix_view<T const>(free.data(), free.size(), 1), first, 0, count);
-        V const squares = lanes::exp(V(lanes::constant<V>(2.0) * logs));
-        if constexpr (width > 1) {
-            if (count < width) {
-                alignas(64) std::array<T, width> kept{};
-                alignas(64) std::array<T, width> all;
-                squares.store_aligned(all.data());
-                std::copy_n(all.begin(), count, kept.begin());
-                return V::load_aligned(kept.data());
-            }
-        }
-        return squares;
+    [[nodiscard]] static V columns_at(matrix_view<T const> const& matrix, std::size_t row, std::size_t first,
+                                      std::size_t count) noexcept {
+        return lanes::load_rows<V>(transposed(matrix), first, row, count);
     }
 
-    /// Of element j in rows i … i + count − 1.
+    /// Of element j in rows i … i + count − 1; NaN where it is not finite.
     template <class V, class T>
     [[nodiscard]] V variances(matrix_view<T const> const& columns, std::span<T const> free, std::size_t size,
                               std::size_t i, std::size_t j, std::size_t count) const noexcept {
@@ -203,23 +190,24 @@ private:
         std::size_t const features = columns.cols() - size;
         std::array<V, width> sums;
         sums.fill(lanes::constant<V>(0.0));
+        alignas(64) std::array<T, width> totals{};
         for (std::size_t f = 0; f < features; f += width) {
             std::size_t const some = (std::min)(width, features - f);
-            V const squares = squared_deviations<V>(free, j * features + f, some);
+            V const deviation = deviations<V>(free, j * features + f, some);
             for (std::size_t r = 0; r < count; ++r) {
-                V const phi = features_at<V>(columns, i + r, size + f, some);
-                sums[r] = sums[r] + phi * phi * squares;
+                V const noise = columns_at<V>(columns, i + r, size + f, some) * deviation;
+                if (some == width)
+                    sums[r] = sums[r] + noise * noise;
+                else
+                    totals[r] = lanes::sum_lanes(V(noise * noise), some);
             }
         }
-        V const least = lanes::constant<V>(floor * floor);
-        if constexpr (width == 1) {
-            return sums[0] + least;
-        } else {
-            alignas(64) std::array<T, width> totals;
-            for (std::size_t r = 0; r < width; ++r)
-                totals[r] = lanes::sum_lanes(sums[r < count ? r : count - 1]);
-            return V::load_aligned(totals.data()) + least;
-        }
+        for (std::size_t r = 0; r < count; ++r)
+            totals[r] = totals[r] + lanes::sum_lanes(sums[r]);
+        std::fill(totals.begin() + static_cast<std::ptrdiff_t>(count), totals.end(), totals[count - 1]);
+        V const variance = lanes::load_rows<V>(matrix_view<T const>(totals.data(), width, 1), 0, 0) +
+                           lanes::constant<V>(floor * floor);
+        return variance + lanes::taint(&variance, 1);
     }
     template <class V, class T>
     [[nodiscard]] static V distances(matrix_view<T const> const& columns, matrix_view<T const> const& actions,
@@ -227,30 +215,32 @@ private:
         return lanes::load_rows<V>(actions, i, j, count) - lanes::load_rows<V>(columns, i, j, count);
     }
 
-    /// Adds what element j of some rows contributes to the gradients of its parameters, w φ² σ², and of the features, w φ σ².
+    /// Adds what element j of some rows contributes to the gradients of its parameters, w (φ σ)², and of the features, w φ σ².
     template <class V, class T>
     void add_weighted(matrix_view<T const> const& columns, std::span<T const> free, std::size_t size, std::size_t i,
                       std::size_t j, std::span<T const> weights, matrix_view<T> const& output_gradient,
                       std::span<T> free_gradient) const noexcept {
         constexpr std::size_t width = lanes::width_of<V>;
         std::size_t const features = columns.cols() - size;
-        matrix_view<T> const sums(free_gradient.data(), free_gradient.size(), 1);
-        matrix_view<T> const by_feature = transposed(output_gradient);
+        matrix_view<T> const of_free(free_gradient.data() + j * features, features, 1);
+        matrix_view<T> const of_columns = transposed(output_gradient);
+        auto const add = [](V const& more, matrix_view<T> const& to, std::size_t row, std::size_t col,
+                            std::size_t count) {
+            lanes::store_rows<V>(lanes::load_rows<V>(matrix_view<T const>(to), row, col, count) + more, to, row, col,
+                                 count);
+        };
         for (std::size_t f = 0; f < features; f += width) {
             std::size_t const some = (std::min)(width, features - f);
-            V const squares = squared_deviations<V>(free, j * features + f, some);
+            V const deviation = deviations<V>(free, j * features + f, some);
             V sum = lanes::constant<V>(0.0);
             for (std::size_t r = 0; r < weights.size(); ++r) {
-                V const phi = features_at<V>(columns, i + r, size + f, some);
-                V const weighted = V(weights[r]) * phi * squares;
-                sum = sum + weighted * phi;
+                V const noise = columns_at<V>(columns, i + r, size + f, some) * deviation;
+                V const weighted = V(weights[r]) * noise;
+                sum = sum + weighted * noise;
                 if (learn_features)
-                    lanes::store_rows<V>(lanes::load_rows<V>(matrix_view<T const>(by_feature), size + f, i + r, some) +
-                                             weighted,
-                                         by_feature, size + f, i + r, some);
+                    add(weighted * deviation, of_columns, size + f, i + r, some);
             }
-            lanes::store_rows<V>(lanes::load_rows<V>(matrix_view<T const>(sums), j * features + f, 0, some) + sum, sums,
-                                 j * features + f, 0, some);
+            add(sum, of_free, f, 0, some);
         }
     }
 

@@ -136,7 +136,7 @@ public:
           targets_(head_, options_, rollout_, values_.capacity()),
           environment_actions_(worlds.size() * size_),
           entropies_(worlds.size()),
-          streams_(worlds.size(), actor_),
+          streams_(worlds.size(), noise_steps_of(actor_)),
           acting_(networks_.policy().make_workspace(worlds.size())),
           curiosity_(options_.exploration, options_.lambda, rollout_.steps(), worlds.size()),
           learner_({options_, networks_, actor_, head_, loss_, rollout_, targets_.for_loss(), targets_.advantages(),
@@ -145,10 +145,10 @@ public:
                 "actor_critic: the trunk takes {} inputs, but a state has {} elements ({} observations of {})",
                 networks_.inputs(), rollout_.state_size(), worlds.history().frames, worlds.observation_size());
         require(
-            worlds.action_masks().empty() || worlds.action_masks().cols() == networks_.actor_outputs(),
+            worlds.action_masks().empty() || worlds.action_masks().cols() == networks_.policy().layer_outputs(),
             "actor_critic: the environments have masks of {} actions, but the actor has {} outputs a state, and must "
             "have one for each action",
-            worlds.action_masks().cols(), networks_.actor_outputs());
+            worlds.action_masks().cols(), networks_.policy().layer_outputs());
         random_stream random = stream_for(seed_, stream_purpose::initialisation);
         networks_.initialize(parameters_.span(), actor_, random);
         worlds_.set_discount(options_.discount);

@@ -40,7 +40,7 @@ public:
             matrix_view<float>(action.data(), 1, action.size()),
             matrix_view<std::uint8_t const>(mask.data(), 1, mask.size()));
     }
-    /// An action of each state at random, with one stream a row; see action_streams for an actor that keeps its noise.
+    /// An action of each state at random, with one stream a row; action_streams keep an actor's noise for some steps.
     void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,
                 matrix_view<float> actions, matrix_view<std::uint8_t const> masks = {}) {
         act(observations, actions, masks,

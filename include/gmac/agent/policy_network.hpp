@@ -13,7 +13,6 @@
 #include <gmac/nn/linear.hpp>
 #include <gmac/nn/module.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -49,6 +48,7 @@ public:
 
     [[nodiscard]] Trunk const& trunk() const noexcept { return trunk_; }
     [[nodiscard]] std::size_t inputs() const noexcept { return trunk_.inputs(); }
+    [[nodiscard]] std::size_t layer_outputs() const noexcept { return actor_.outputs; }
     /// Columns that the actor sees: those of its layer, and the features if it reads them.
     [[nodiscard]] std::size_t outputs() const noexcept { return actor_.outputs + actor_.features; }
     [[nodiscard]] std::size_t parameter_count() const noexcept { return first_free() + actor_.free; }
@@ -113,23 +113,26 @@ public:
             return of_layer;
         matrix_view<scalar> const seen(work.seen.data(), states.rows(), outputs());
         for (std::size_t i = 0; i < seen.rows(); ++i) {
-            std::copy_n(&of_layer(i, 0), actor_.outputs, &seen(i, 0));
-            std::copy_n(&work.features(i, 0), actor_.features, &seen(i, actor_.outputs));
+            for (std::size_t j = 0; j < actor_.outputs; ++j)
+                seen(i, j) = of_layer(i, j);
+            for (std::size_t f = 0; f < actor_.features; ++f)
+                seen(i, actor_.outputs + f) = work.features(i, f);
         }
         return seen;
     }
 
-    /// The outputs with −∞ for the actions that the masks [n, outputs] forbid by 0, so that these have
+    /// The outputs with −∞ for the actions that the masks [n, layer outputs] forbid by 0, so that these have
     /// the probability 0 and get no gradient; the outputs themselves if there are no masks. Throws gmac::error for masks of
     /// another shape.
     matrix_view<scalar const> masked(matrix_view<scalar const> outputs, matrix_view<std::uint8_t const> masks,
                                      workspace& work) const {
         if (masks.empty())
             return outputs;
-        require_shape(masks, outputs.rows(), outputs.cols(), "the matrix of action masks", "policy");
+        require_shape(masks, outputs.rows(), actor_.outputs, "the matrix of action masks", "policy");
+        // Features are in their place here already.
         matrix_view<scalar> const allowed(work.seen.data(), outputs.rows(), outputs.cols());
         for (std::size_t i = 0; i < outputs.rows(); ++i)
-            for (std::size_t j = 0; j < outputs.cols(); ++j)
+            for (std::size_t j = 0; j < actor_.outputs; ++j)
                 allowed(i, j) = masks(i, j) != 0 ? outputs(i, j) : -std::numeric_limits<scalar>::infinity();
         return allowed;
     }

@@ -36,6 +36,11 @@ namespace gmac::inline GMAC_ABI {
 using policy_actor = std::variant<actors::categorical, actors::diagonal_gaussian, actors::multi_categorical,
                                   actors::state_dependent_exploration>;
 
+/// What it needs of a network whose trunk gives so many features; see actor_shape.
+[[nodiscard]] inline actor_shape shape_of(policy_actor const& actor, action_space const& space, std::size_t features) {
+    return std::visit([&](auto const& one) { return actor_shape(one, space, features); }, actor);
+}
+
 /// What a policy is besides its trunk and its numbers.
 struct policy_description {
     policy_actor actor;
@@ -154,8 +159,8 @@ public:
             matrix_view<float>(action.data(), 1, action.size()), m,
             matrix_view<std::uint8_t const>(mask.data(), 1, mask.size()));
     }
-    /// An action of each observation at random, as in training, with one stream a row; see action_streams for an actor that
-    /// keeps its noise.
+    /// An action of each observation at random, as in training, with one stream a row. The noise of
+    /// state_dependent_exploration stays the same if the streams are those of the step before, as action_streams gives them.
     void sample(matrix_view<observation_type const> observations, std::span<random_stream> streams,
                 matrix_view<float> actions, memory& m, matrix_view<std::uint8_t const> masks = {}) const {
         act(observations, actions, m, masks, [&](auto outputs, auto free, auto sampled) {
@@ -177,9 +182,7 @@ public:
 
 private:
     [[nodiscard]] static policy_network<Backend, Trunk> make_network(Trunk trunk, policy_description const& of) {
-        actor_shape const shape =
-            std::visit([&](auto const& actor) { return actor_shape(actor, of.action_space, trunk.outputs()); },
-                       of.actor);
+        actor_shape const shape = shape_of(of.actor, of.action_space, trunk.outputs());
         return policy_network<Backend, Trunk>(std::move(trunk), shape);
     }
 

@@ -90,7 +90,7 @@ void describe_observations(Description const& description, nlohmann::ordered_jso
         return {{"kind", "state_dependent_exploration"},
                 {"initial_deviation", exploring->initial_deviation},
                 {"floor", exploring->floor},
-                {"resample_every", exploring->resample_every},
+                {"noise_steps", exploring->noise_steps},
                 {"learn_features", exploring->learn_features}};
     auto const* const gaussian = std::get_if<actors::diagonal_gaussian>(&actor);
     if (!gaussian) // a list of actions says the rest
@@ -269,7 +269,7 @@ private:
         if (kind == "state_dependent_exploration")
             return actors::state_dependent_exploration{.initial_deviation = number("/actor/initial_deviation"),
                                                        .floor = number("/actor/floor"),
-                                                       .resample_every = count("/actor/resample_every"),
+                                                       .noise_steps = count("/actor/noise_steps"),
                                                        .learn_features = boolean("/actor/learn_features")};
         require(kind == "diagonal_gaussian",
                 "{}: the actor is {}, but must be \"categorical\", \"multi_categorical\", \"diagonal_gaussian\" or "

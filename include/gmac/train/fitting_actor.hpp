@@ -22,13 +22,13 @@ public:
                              actors::state_dependent_exploration>;
 
     fitting_actor() = default;
+    /// Throws gmac::error for settings of real actions where they are discrete.
     fitting_actor(settings const& settings, action_space const& space);
 
     operator any() const { return inner_; }
 
     [[nodiscard]] std::size_t output_size(action_space const& space) const;
     [[nodiscard]] bool reads_features() const noexcept;
-    [[nodiscard]] std::size_t noise_steps() const noexcept;
     [[nodiscard]] std::size_t free_parameter_count(action_space const& space, std::size_t features) const;
     void initialize(std::span<float> free, std::size_t features) const;
     void sample(matrix_view<float const> outputs, std::span<float const> free, std::span<random_stream> streams,
@@ -40,6 +40,8 @@ public:
     void gradient(matrix_view<float const> outputs, std::span<float const> free, matrix_view<float const> actions,
                   vector_view<float const> log_probability_gradient, vector_view<float const> entropy_gradient,
                   matrix_view<float> output_gradient, std::span<float> free_gradient) const;
+
+    std::size_t noise_steps = 1;
 
 private:
     any inner_;

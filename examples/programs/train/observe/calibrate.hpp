@@ -24,12 +24,13 @@
 namespace gmac::examples::train {
 
 struct calibration_options {
-    double discount = 0.99;      ///< in [0, 1]
-    double scale = 1.0;          ///< reward units in one unit of what the agent learns
-    std::uint64_t seed = 0;      ///< of the actions
-    std::size_t noise_steps = 1; ///< of the actor, see action_streams
-    std::size_t steps = 1000;    ///< of each environment
-    std::size_t states = 3'000;  ///< looked at, about and at most
+    double discount = 0.99;        ///< in [0, 1]
+    double scale = 1.0;            ///< reward units in one unit of what the agent learns
+    std::uint64_t seed = 0;        ///< of the actions
+    std::size_t noise_steps = 1;   ///< of the actor, see action_streams
+    std::size_t rollout_steps = 1; ///< after which its noise begins anew
+    std::size_t steps = 1000;      ///< of each environment
+    std::size_t states = 3'000;    ///< looked at, about and at most
 };
 
 /// Steps after which a reward counts less than a twentieth; the greatest number if it always counts.
@@ -158,7 +159,7 @@ template <class O>
                 tracks[e].looks.push_back(
                     {t, mixture_of(agent.value_distribution({states.row(e).data(), states.cols()}), chosen.scale)});
         matrix_view<float> const taken(actions.data(), count, actions.size() / count);
-        agent.sample(states, streams.at(t), taken, worlds.action_masks());
+        agent.sample(states, streams.at(t % chosen.rollout_steps), taken, worlds.action_masks());
         basic_step_result<O> const result{seen, {}, rewards, terminated, truncated};
         worlds.step(taken, result);
         stack.advance(result);
