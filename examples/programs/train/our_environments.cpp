@@ -133,6 +133,10 @@ namespace {
     s.agent.activation = nn::activation::relu;
     s.agent.shared_trunk = false;
     s.deviation_floor = 0.25;
+    if (robot == "walker2d") { // which falls for long, and is certain too early if it learns fast
+        s.agent.learning_rate = 1e-4;
+        s.agent.clip = 0.3;
+    }
     return s;
 }
 /// Half as large, with which Hopper hops after a minute. Standing pays, and without a bonus one that has learnt it early may go on
