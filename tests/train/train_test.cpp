@@ -36,7 +36,8 @@ TEST_CASE("what is wrong is said, with what would be right") {
     CHECK(algorithm.says("unknown algorithm \"dqn\"; known are gmac, ppo, iqac, iqac_e"));
     auto const preset = train("--preset slow");
     CHECK(preset.status == 1);
-    CHECK(preset.says("unknown preset \"slow\"; known are hopper-fast, walker2d-fast, half_cheetah-fast, ant-fast, humanoid-fast"));
+    CHECK(preset.says(
+        "unknown preset \"slow\"; known are hopper-fast, walker2d-fast, half_cheetah-fast, ant-fast, humanoid-fast"));
     auto const nothing = train("");
     CHECK(nothing.status == 1);
     CHECK(nothing.says("say what to train by --env NAME, --preset NAME or --resume FOLDER"));
