@@ -142,9 +142,6 @@ std::vector<subject> policies() {
     all.push_back({"deviations", random_policy(perceptron({5, 33, 20}, {.function = nn::activation::relu}),
                                                {from_network, box{{-0.5f, -none, 0.0f}, {0.25f, none, none}},
                                                 std::numeric_limits<double>::infinity()})});
-    all.push_back({"exploring",
-                   random_policy(perceptron({5, 17, 12}),
-                                 {actors::state_dependent_exploration{.floor = 0.2}, box::uniform(2, -2.0f, 1.0f)})});
     all.push_back({"discrete", random_policy(perceptron({4, 16, 9}, {.activate_last = false}),
                                              {actors::categorical{}, discrete{5}})});
     all.push_back({"linear", random_policy(perceptron({2, 7}, {.function = nn::activation::none}),
@@ -161,6 +158,9 @@ std::vector<subject> policies() {
                                          {from_network, box::uniform(2, -1.0f, 2.0f)})});
     all.push_back({"several", random_policy(perceptron({6, 12, 10}), {actors::multi_categorical{{{3, 1, 5, 2}}},
                                                                       multi_discrete{{3, 1, 5, 2}}, 5.0})});
+    all.push_back({"exploring",
+                   random_policy(perceptron({5, 17, 12}),
+                                 {actors::state_dependent_exploration{.floor = 0.2}, box::uniform(2, -2.0f, 1.0f)})});
     return all;
 }
 

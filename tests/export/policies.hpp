@@ -46,8 +46,8 @@ void save(subject const& one, std::filesystem::path const& file);
 struct answers {
     std::size_t outputs = 0, actions = 0; ///< numbers of each
     std::vector<float> output, action;
-    std::vector<float> features{};     ///< of an actor that reads them
     std::vector<std::size_t> counts{}; ///< of the values of each discrete action; none of real ones
+    std::vector<float> features{};     ///< of an actor that reads them
 };
 
 /// Writes so many observations, and returns what the library answers to them, by weights rounded to 127 steps of the largest
