@@ -61,6 +61,7 @@ struct value_kind {
              true,
              quantiles(16),
              {{"kind", "quantiles"}, {"fractions", sixteenths}, {"discount", 0.99}}},
+            {heads::scalar{}, true, json::array({value}), {{"kind", "scalar"}, {"discount", 0.99}}},
             {heads::scalar{}, true, json::array({value}), {{"kind", "scalar"}, {"discount", 0.99}}}};
 }
 
@@ -91,7 +92,8 @@ struct value_kind {
                      input({6}),
                      json::array({border("action", "int64", {4})}),
                      json::array({border("action", "int64", {4}), border("log_probabilities", "float", {11})}),
-                     {{"kind", "multi_discrete"}, {"actions", {3, 1, 5, 2}}}}};
+                     {{"kind", "multi_discrete"}, {"actions", {3, 1, 5, 2}}}},
+            real({5}, 2, {{"kind", "box"}, {"low", {-2.0, -2.0}}, {"high", {1.0, 1.0}}})};
 }
 
 /// The log probabilities of the logits of each discrete action, in double precision.
@@ -234,6 +236,8 @@ TEST_CASE("A policy in ONNX is a model to ONNX's checker, and acts and expects a
     auto const kinds = policies();
     auto const all = all_expected();
     auto const heads_of_values = value_kinds();
+    REQUIRE(all.size() == kinds.size());
+    REQUIRE(heads_of_values.size() == kinds.size());
     std::vector<any_value<>> values;
     scratch_folder scratch;
     std::string plain, models, folders;
