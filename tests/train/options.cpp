@@ -329,7 +329,7 @@ TEST_CASE("a run that explores is its own, with every method, and is resumed bit
 }
 
 TEST_CASE("a run with state-dependent exploration is its own, and is resumed bit for bit") {
-    short_runs const runs("--env classic/pendulum --envs 2 --steps 32 --schedule constant");
+    short_runs const runs("--env classic/pendulum --schedule constant");
     std::string const how = "--state-dependent-exploration true";
     runs.run("plain", "--frames 256");
     runs.run("smooth", "--frames 256 " + how);
