@@ -224,10 +224,10 @@ TEST_CASE("a figure has a panel for each environment and one key, in which a met
     CHECK(count_of(svg, "<path stroke='rgb(  0, 114, 178)'  d=") == 3); // GMAC
     CHECK(count_of(svg, "<path stroke='rgb(213,  94,   0)'  d=") == 4); // PPO
     CHECK(count_of(svg, "<path stroke='rgb(  0, 158, 115)'  d=") == 2); // IQAC
-    CHECK(png_size(folder / "figure.png") == std::pair(1320, 482));
+    CHECK(png_size(folder / "figure.png") == std::pair(1320, 486));
     figure.panels.push_back(figure.panels[0]);
     plot_learning_figure(folder / "figure", figure);
-    CHECK(png_size(folder / "figure.png") == std::pair(880, 842)); // two by two
+    CHECK(png_size(folder / "figure.png") == std::pair(880, 870)); // two by two
     CHECK(contains(message_of([&] { plot_learning_figure(folder / "x", {"", {}}); }), "no panel"));
 }
 

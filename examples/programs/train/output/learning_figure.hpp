@@ -29,7 +29,7 @@ inline void plot_learning_figure(std::filesystem::path const& stem, learning_fig
     // Pixels.
     std::size_t const columns = what.panels.size() == 4 ? 2 : (std::min<std::size_t>)(3, what.panels.size());
     std::size_t const rows = (what.panels.size() + columns - 1) / columns;
-    std::size_t constexpr head = 72, key = 50, panel_width = 440, panel_height = 360;
+    std::size_t constexpr head = 52, key = 50, panel_width = 440, panel_height = 384;
     gnuplot::picture picture;
     picture.width = static_cast<int>(columns * panel_width);
     picture.height = static_cast<int>(head + rows * panel_height + key);
@@ -57,7 +57,7 @@ inline void plot_learning_figure(std::filesystem::path const& stem, learning_fig
         picture.data += curves.data();
         std::size_t const left = panel_width * (i % columns);
         std::size_t const top = head + panel_height * (i / columns);
-        picture.plot += margins(left + 100, left + panel_width - 35, top + 30, top + panel_height - 60) +
+        picture.plot += margins(left + 100, left + panel_width - 35, top + 50, top + panel_height - 64) +
                         fmt::format("set ylabel '{}' offset 1, 0\n", i % columns == 0 ? "return of an episode" : "") +
                         curves.plot(4.0) + "\nunset label\n";
     }
