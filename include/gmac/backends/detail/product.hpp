@@ -74,13 +74,7 @@ struct finishing {
     bool backward = false;
     matrix_view<T const> output{}; ///< of the activation, if it is gone back through
 
-    /// What the tiles of full panels can do of it.
-    [[nodiscard]] tile_map in_tiles() const noexcept {
-        if (f == nn::activation::relu)
-            return backward ? tile_map::relu_backward : tile_map::relu;
-        return f == nn::activation::tanh && backward ? tile_map::tanh_backward : tile_map::none;
-    }
-    /// All of it, for the block of the result that begins at (row, col).
+    /// For the block of the result that begins at (row, col).
     void finish(matrix_view<T> const& block, std::size_t row, std::size_t col) const noexcept {
         if (f == nn::activation::none)
             return;
@@ -130,10 +124,6 @@ private:
                 (std::min)(sizes::panels_together(p.last - p.first), (cols - col) / sizes::panel_width);
             panels(p, col, together * sizes::panel_width, sizes::columns);
             col += together * sizes::panel_width;
-        }
-        if (sizes::columns > 2 && col + 2 * sizes::width <= cols) {
-            panels(p, col, 2 * sizes::width, 2);
-            col += 2 * sizes::width;
         }
         for (; col < cols; col += sizes::width)
             panels(p, col, (std::min)(sizes::width, cols - col), 1);
@@ -218,10 +208,6 @@ private:
         std::size_t const chunk = sizes::chunk(registers);
         bool const from_result = p.first > 0 || start_ == start_from::result;
         bool const finished = p.last == left_.cols();
-        tile_map const map =
-            finished && registers == sizes::columns && result_.row_contiguous() && finish_.output.row_contiguous()
-                ? finish_.in_tiles()
-                : tile_map::none;
         for (std::size_t row = p.row; row < p.row + p.rows; row += chunk) {
             std::size_t const rows = (std::min)(chunk, p.row + p.rows - row);
             T const* const a = &left_.data()[left_offset(row, p.first)];
@@ -237,18 +223,13 @@ private:
                                    from_result ? nullptr : start + j,
                                    0,
                                    nullptr,
-                                   0,
-                                   map};
-                if (map != tile_map::none && !finish_.output.empty()) {
-                    o.y = &finish_.output(row, col + j);
-                    o.y_row = finish_.output.row_stride();
-                }
+                                   0};
                 if (block.cols() == width && block.row_contiguous())
                     in_place(block, registers, o);
                 else
                     through_copy(block, registers, o);
             }
-            if (finished && map == tile_map::none)
+            if (finished)
                 finish_.finish(result_.block(row, col, rows, count), row, col);
         }
     }
@@ -263,8 +244,6 @@ private:
         }
         if (registers == 1)
             multiply_strip<V, 1>(block.rows(), o);
-        else if (registers == 2)
-            multiply_strip<V, 2>(block.rows(), o);
         else
             multiply_strip<V, sizes::columns>(block.rows(), o);
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/backends/detail/activations.hpp>
 #include <gmac/core/lanes.hpp>
 
 #include <xsimd/xsimd.hpp>
@@ -31,7 +30,7 @@ struct tiling {
         return std::clamp(panel_size / 2 / (panel_width * (std::max)(depth, std::size_t{1})), std::size_t{1},
                           most_panels);
     }
-    static constexpr std::size_t height(std::size_t registers) noexcept { return registers == 1 ? 12 : 6; }
+    static constexpr std::size_t height(std::size_t registers) noexcept { return registers == 1 ? 8 : 6; }
     static constexpr std::size_t chunk(std::size_t registers) noexcept { ///< rows that are finished at a time
         return 12 * height(registers);
     }
@@ -39,10 +38,7 @@ struct tiling {
     static constexpr std::size_t block_rows = 512;
 };
 
-/// What a tile does with its sums before it stores them. The hyperbolic tangent is not among them: it needs the registers.
-enum class tile_map { none, relu, relu_backward, tanh_backward };
-
-/// The operands of a tile, or of tiles one below the other, and their strides: c = map(start + a b), with a [rows, depth],
+/// The operands of a tile, or of tiles one below the other, and their strides: c = start + a b, with a [rows, depth],
 /// b [depth, registers], and the others [rows, registers]. A row stride of 0 repeats the row that `start` points to.
 template <class T>
 struct tile_operands {
@@ -55,36 +51,18 @@ struct tile_operands {
     std::ptrdiff_t start_row;
     T* c;
     std::ptrdiff_t c_row;
-    tile_map map = tile_map::none;
-    T const* y = nullptr; ///< the output of the activation that is gone back through
-    std::ptrdiff_t y_row = 0;
 
     void move_down(std::size_t rows) noexcept {
         auto const n = static_cast<std::ptrdiff_t>(rows);
         a += n * a_row;
         start += n * start_row;
         c += n * c_row;
-        y += n * y_row;
     }
 };
 
 // The loops over the registers of a tile are unrolled: an array of registers that is indexed at run time lives in memory.
 
-/// c = map(sums); `y` of the operands is null where the map asks for no output.
-template <class Map, class V, std::size_t Height, std::size_t Registers>
-[[gnu::always_inline]] inline void store_tile(std::array<std::array<V, Registers>, Height> const& sums,
-                                              tile_operands<lanes::scalar_of<V>> const& o, Map map) noexcept {
-    using T = lanes::scalar_of<V>;
-    T* c = o.c;
-    T const* y = o.y;
-#pragma GCC unroll 12
-    for (std::size_t i = 0; i < Height; ++i, c += o.c_row, y += o.y_row)
-#pragma GCC unroll 8
-        for (std::size_t j = 0; j < Registers; ++j)
-            map(sums[i][j], y, j * lanes::width_of<V>).store_unaligned(c + j * lanes::width_of<V>);
-}
-
-/// One tile, in Height · Registers registers. Only those of full panels have maps.
+/// One tile, in Height · Registers registers.
 template <class V, std::size_t Height, std::size_t Registers>
 [[gnu::always_inline]] inline void multiply_tile(tile_operands<lanes::scalar_of<V>> const& o) noexcept {
     using T = lanes::scalar_of<V>;
@@ -120,19 +98,12 @@ template <class V, std::size_t Height, std::size_t Registers>
         lower += a_col;
         b += b_row;
     }
-    if constexpr (Registers == tiling<V>::columns) {
-        if (o.map == tile_map::relu)
-            return store_tile(sums, o, [](V const& sum, T const*, std::size_t) { return relu_map::forward(sum); });
-        if (o.map == tile_map::relu_backward)
-            return store_tile(sums, o, [](V const& sum, T const* y, std::size_t j) {
-                return relu_map::backward(V::load_unaligned(y + j), sum);
-            });
-        if (o.map == tile_map::tanh_backward)
-            return store_tile(sums, o, [](V const& sum, T const* y, std::size_t j) {
-                return tanh_map::backward(V::load_unaligned(y + j), sum);
-            });
-    }
-    store_tile(sums, o, [](V const& sum, T const*, std::size_t) { return sum; });
+    T* c = o.c;
+#pragma GCC unroll 12
+    for (std::size_t i = 0; i < Height; ++i, c += o.c_row)
+#pragma GCC unroll 8
+        for (std::size_t j = 0; j < Registers; ++j)
+            sums[i][j].store_unaligned(c + j * width);
 }
 
 /// `tiles` tiles one below the other; the operands move down past them. Not inlined: so its registers do not depend on what
@@ -147,7 +118,6 @@ template <class V, std::size_t Height, std::size_t Registers>
     operands.a = o.a;
     operands.start = o.start;
     operands.c = o.c;
-    operands.y = o.y;
 }
 
 /// `rows` rows of the result, in tiles whose heights differ by one at most: a low tile takes as long as one that is half
