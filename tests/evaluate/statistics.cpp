@@ -158,6 +158,23 @@ TEST_CASE("the interval of a comparison is that over all resamples within the ta
     CHECK(found.improvement.high == Approx(improvements[230]).margin(0.01));
 }
 
+TEST_CASE("the interval of a comparison has the error of the baseline", "[evaluate]") {
+    using table = std::vector<std::vector<double>>;
+    // The baseline's two runs are drawn to a mean of 1, 2 or 3, in a quarter, a half and a quarter of the resamples.
+    auto const found = compare(table{{2, 2}}, table{{1, 3}}).interquartile_mean;
+    CHECK(found.value == 1.0);
+    CHECK(found.low == Approx(2.0 / 3.0).epsilon(1e-14));
+    CHECK(found.high == 2.0);
+    auto const half = compare(table{{2, 2}}, table{{1, 3}}, {.level = 0.4}).interquartile_mean;
+    CHECK(half.low == 1.0);
+    CHECK(half.high == 1.0);
+    // A quarter of the resamples has the mean -1, in which nothing can be measured: there is no bound above.
+    auto const unbounded = compare(table{{2, 2}}, table{{-1, 5}}).interquartile_mean;
+    CHECK(unbounded.value == 1.0);
+    CHECK(unbounded.low == Approx(0.4).epsilon(1e-14));
+    CHECK(std::isinf(unbounded.high));
+}
+
 TEST_CASE("the probability of improvement and the performance profile, by hand", "[evaluate]") {
     using table = std::vector<std::vector<double>>;
     // Of negative scores too, in which `compare` can measure nothing.

@@ -76,6 +76,7 @@ TEST_CASE("gmac-curves compares algorithms with a baseline, over the environment
     add("y", "gmac", 1, "8");
     add("y", "gmac", 2, "10");
     add("z", "gmac", 1, "100"); // not in the baseline
+    add("w", "ppo", 1, "-10");  // which nobody is compared on
     auto const compared = curves(folder, folders + "--baseline ppo");
     INFO(compared.text);
     CHECK(compared.status == 0);
@@ -85,6 +86,8 @@ TEST_CASE("gmac-curves compares algorithms with a baseline, over the environment
         "one of ppo |"));
     CHECK(compared.says("| gmac | 2 | 4 | 1.42 ("));
     CHECK(compared.says(") | 0.71 ("));
+    auto const single = curves(folder, "x-ppo-1 x-gmac-2 --baseline ppo");
+    CHECK(single.says("| gmac | 1 | 1 | 1.50 | 1.00 |")); // one run each has no interval
     auto const unknown = curves(folder, folders + "--baseline dqn");
     CHECK(unknown.status == 1);
     CHECK(unknown.says("--baseline is dqn, but must be the algorithm of one of the runs: gmac, ppo"));

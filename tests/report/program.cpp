@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <tuple>
 
@@ -207,5 +208,11 @@ TEST_CASE("gmac-report says what it cannot do", "[report]") {
     refused(quoted(folder.path), "has no config.json and no metrics.csv, so it is no run of gmac-train");
     auto const run = small_run(folder, "run", "--env classic/cart_pole");
     refused(quoted(run) + " --out " + quoted(folder.path / "no" / "such" / "page.html"), "page.html");
+    fs::path const notes = folder.path / "notes.txt";
+    std::ofstream(notes) << "mine";
+    refused(quoted(run) + " --out " + quoted(notes), "is there, and is no page of a run, which would be lost");
+    CHECK(slurp(notes) == "mine");
+    for (int turn = 0; turn < 2; ++turn) // a page may be written anew
+        CHECK(make_report(quoted(run) + " --out " + quoted(folder.path / "page.html")).status == 0);
     CHECK(make_report("").status != 0);
 }

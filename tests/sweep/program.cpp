@@ -261,6 +261,8 @@ TEST_CASE("a sweep says what gmac-train has against its settings, before anythin
          "gamc, as in options: gmac-train: unknown algorithm \"gamc\"; known are gmac");
     says(begin + R"("grid": {"pushes": [1]}})",
          "/grid/pushes: gmac-train: --pushes is an option of Robots and does not go with");
+    says(R"({"seeds": [1], "score": "evaluation", "options": {"env": "classic/cart_pole", "evaluation-episodes": 0}})",
+         "/options/evaluation-episodes: \"score\" is \"evaluation\", so evaluation-episodes must not be 0");
     says(R"({"seeds": [1], "options": {"env": "classic/cart_pole", "target-return": 9}, "grid": {"clip": [1, 2]},
         "halving": {"eta": 2, "rungs": 2}})",
          "halving compares runs of the same frames, so target-return must not end them before");

@@ -189,6 +189,21 @@ TEST_CASE("settings are printed as a run would store them, and checked, without 
     CHECK(printed.text == slurp(folder.path / "run/config.json"));
     refused("--print-settings --clip -1", "clip");
     refused("--print-settings --clp 1", "there is no option --clp; did you mean --clip?");
+    auto const none = train("--env classic/deep_sea:101 --print-settings");
+    CHECK(none.status == 1);
+    CHECK(none.says("the size is 101, but must be in [2, 100]"));
+    auto const no_deviation = train("--env classic/cart_pole --state-dependent-exploration true --print-settings");
+    INFO(no_deviation.text);
+    CHECK(no_deviation.status == 1);
+    CHECK(no_deviation.says("state-dependent-exploration"));
+    std::ofstream(folder.path / "\xff.py").put('\n');
+    auto const unreadable = train(fmt::format("--env '{}' --frames 9", folder / "\xff.py"));
+    INFO(unreadable.text);
+    CHECK(unreadable.status == 1);
+    CHECK(unreadable.says("which is no text in UTF-8"));
+    auto const long_name = train(fmt::format("--resume '{}/{}'", folder / "run", std::string(300, 'x')));
+    INFO(long_name.text);
+    CHECK(long_name.says("File name too long"));
     auto const resumed = train(fmt::format("--resume '{}' --print-settings", folder / "run"));
     CHECK(resumed.status == 1);
     CHECK(resumed.says("gmac-train: --print-settings does not go with --resume: the settings of the run are in " +

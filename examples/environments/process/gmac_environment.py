@@ -228,7 +228,7 @@ class _Server:
 
     def _reset(self):
         for i, one in enumerate(self._all):
-            # Each its own stream, and another one at each start.
+            # Each its own stream; a run that is resumed without states begins with these, too.
             observation, _ = one.reset(seed=(self._seed * 1_000_003 + i) % 2**31)
             self._put(self._observation_at, i, observation)
 

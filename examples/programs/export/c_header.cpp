@@ -45,7 +45,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
             result += '\\';
         if (c == '$') // which stands for the name here
             result += "\\044";
-        else if (c >= ' ' && c != '\x7f')
+        else if (static_cast<unsigned char>(c) >= ' ' && c != '\x7f')
             result += c;
     }
     return result + '"';

@@ -4,6 +4,7 @@
 #include "report/report_data.hpp"
 #include "report/report_page.hpp"
 #include "report/report_server.hpp"
+#include "support/is_there.hpp"
 #include "support/parse_options.hpp"
 #include "train/commands.hpp"
 #include "train/experiment.hpp"
@@ -121,18 +122,20 @@ void run_command(registry const& known, std::string const& name, int argc, char 
         ->type_name("PORT");
     parse_options(app, argc, argv);
     for (fs::path const& run : runs) {
-        require(fs::is_directory(run), "there is no folder {}", run.string());
-        require(fs::exists(run / "config.json") || fs::exists(run / "metrics.csv") || fs::exists(run / "summary.json"),
+        require(is_folder(run), "there is no folder {}", run.string());
+        require(is_there(run / "config.json") || is_there(run / "metrics.csv") || is_there(run / "summary.json"),
                 "{} has no config.json and no metrics.csv, so it is no run of {}", run.string(), known.program);
     }
     bool const one = runs.size() == 1;
     require(!one || baseline.empty(), "--baseline is for several runs, but there is one");
     require(one || !port, "--serve is for one run, but there are {}", runs.size());
     auto const server = port ? report::serve_report(known, runs.front(), *port) : nullptr;
+    bool const beside_run = one && out.empty();
     if (out.empty())
         out = one ? runs.front() / "report.html" : fs::path("comparison.html");
-    if (!one)
-        report::require_replaceable(out, report::comparison_page_mark, "that compares runs");
+    if (!beside_run)
+        report::require_replaceable(out, one ? report::report_page_mark : report::comparison_page_mark,
+                                    one ? "of a run" : "that compares runs");
     json const data = one ? data_of(known, runs.front(), !no_play) : report::comparison_data(known, runs, baseline);
     replace_file(out, one ? report::report_page(data) : report::comparison_page(data));
     fmt::print("{} is written\n", out.string());

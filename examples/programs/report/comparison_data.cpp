@@ -4,6 +4,7 @@
 #include "report_data.hpp"
 #include "tables.hpp"
 #include "train/evaluate/statistics.hpp"
+#include "train/output/learning_curve.hpp"
 
 #include <gmac/core/error.hpp>
 
@@ -133,38 +134,19 @@ void tell_twins(std::vector<run> const& runs, json& problems) {
     return {{"value", json_number(found.value)}, {"low", json_number(found.low)}, {"high", json_number(found.high)}};
 }
 
-/// The learning curve between its points.
-[[nodiscard]] double return_at(run const& one, double frames) {
-    auto const after = std::ranges::lower_bound(one.at, frames);
-    auto const i = static_cast<std::size_t>(after - one.at.begin());
-    if (i == 0)
-        return one.returns.front();
-    double const part = (frames - one.at[i - 1]) / (one.at[i] - one.at[i - 1]);
-    return one.returns[i - 1] + part * (one.returns[i] - one.returns[i - 1]);
-}
-
 using run_list = std::vector<run const*>;
 
 /// Over the frames that all of the runs have.
 [[nodiscard]] json curve_of(run_list const& runs) {
-    double from = 0.0, to = std::numeric_limits<double>::infinity();
-    for (run const* one : runs) {
-        from = one->at.empty() ? to : std::max(from, one->at.front());
-        to = one->at.empty() ? from : std::min(to, one->at.back());
-    }
-    constexpr int most = 200;
-    std::vector<double> x, y, low, high;
-    for (int i = 0; from < to && i <= most; ++i) {
-        double const frames = from + (to - from) * i / most;
-        std::vector<double> values;
-        for (run const* one : runs)
-            values.push_back(return_at(*one, frames));
-        x.push_back(frames);
-        y.push_back(train::mean(values));
-        low.push_back(std::ranges::min(values));
-        high.push_back(std::ranges::max(values));
-    }
-    return {{"x", json_numbers(x)}, {"y", json_numbers(y)}, {"low", json_numbers(low)}, {"high", json_numbers(high)}};
+    std::vector<train::detail::curve> curves;
+    for (run const* one : runs)
+        if (!one->at.empty())
+            curves.push_back({one->at, one->returns});
+    auto const all = curves.size() == runs.size() ? train::detail::spread_of(curves, 201) : train::detail::spread();
+    return {{"x", json_numbers(all.x)},
+            {"y", json_numbers(all.mean)},
+            {"low", json_numbers(all.low)},
+            {"high", json_numbers(all.high)}};
 }
 
 /// By method, [task][run].
@@ -270,23 +252,17 @@ void add_relative(json& overall, scores_by_method scores, std::string const& bas
                 baseline, overall["tasks"][task].get<std::string>(), unit);
             return;
         }
-        for (auto& [name, tasks] : scores)
-            for (double& value : tasks[task])
-                value /= unit;
     }
     overall["methods"] = json::array();
-    for (auto const& [name, tasks] : scores) {
+    for (auto& [name, tasks] : scores) {
         auto const interquartile =
-            train::detail::stratified(tasks, tasks, intervals, [](auto const& drawn, auto const&) {
-                std::vector<double> pooled;
-                for (auto const& runs : drawn)
-                    pooled.insert(pooled.end(), runs.begin(), runs.end());
-                std::ranges::sort(pooled);
-                return train::interquartile_mean_of_sorted(pooled);
+            train::detail::stratified(tasks, units, intervals, [&](auto const& drawn, auto const& drawn_units) {
+                return train::detail::relative_interquartile_mean(drawn, name == baseline ? drawn : drawn_units);
             });
         std::vector<double> all;
-        for (auto const& runs : tasks)
-            all.insert(all.end(), runs.begin(), runs.end());
+        for (std::size_t task = 0; task < tasks.size(); ++task)
+            for (double& score : tasks[task])
+                all.push_back(score /= train::mean(units[task]));
         overall["methods"].push_back(
             {{"name", name}, {"scores", json_numbers(all)}, {"interquartile_mean", estimate_json(interquartile)}});
     }

@@ -20,6 +20,7 @@ namespace gmac::examples::report {
 [[nodiscard]] std::string comparison_page(nlohmann::ordered_json const& data);
 
 /// What the pages of episodes and of comparisons have in them, and no other file.
+inline constexpr std::string_view report_page_mark = "<title>gmac: a run</title>";
 inline constexpr std::string_view play_page_mark = "<!-- gmac: an episode -->";
 inline constexpr std::string_view comparison_page_mark = "<!-- gmac-report: a comparison -->";
 /// Whatever else has this name stays: throws gmac::error if the file is there without the mark. `what` such a page is.

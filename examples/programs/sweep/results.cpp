@@ -72,9 +72,12 @@ std::string table_of(std::vector<result> const& results) {
         text += fmt::format("| {} | {} |", one.what->number, one.what->algorithm);
         for (setting const& each : one.what->varied)
             text += fmt::format(" {} |", each.value);
-        text += one.found
-                    ? fmt::format(" {:.4g} | {:.4g} … {:.4g} |", one.found->value, one.found->low, one.found->high)
-                    : std::string(" | |");
+        if (!one.found)
+            text += " | |";
+        else if (one.scores.size() == 1) // which says nothing of how runs differ
+            text += fmt::format(" {:.4g} | – |", one.found->value);
+        else
+            text += fmt::format(" {:.4g} | {:.4g} … {:.4g} |", one.found->value, one.found->low, one.found->high);
         text +=
             fmt::format(" {}{} |", scored(one), one.found ? std::string() : fmt::format(" of {}", one.scores.size()));
         text += scored(one) == 0 ? std::string(" | |\n") : fmt::format(" {:.0f} | {:.1f} |\n", one.frames, one.seconds);

@@ -43,9 +43,8 @@ constexpr std::array<std::string_view, 3> not_stored{"checkpoint-seconds", "keep
     if (!one.algorithm.empty())
         all.push_back({"algorithm", one.algorithm});
     all.insert(all.end(), one.varied.begin(), one.varied.end());
-    bool const has_episodes = std::ranges::find(all, "evaluation-episodes", &setting::name) != all.end();
-    if (sweep.score == score_kind::last && !has_episodes)
-        all.push_back({"evaluation-episodes", "0"});
+    if (std::ranges::find(all, "evaluation-episodes", &setting::name) == all.end())
+        all.push_back({"evaluation-episodes", sweep.score == score_kind::last ? "0" : "20"});
     return all;
 }
 
@@ -84,8 +83,12 @@ constexpr std::array<std::string_view, 3> not_stored{"checkpoint-seconds", "keep
 
 asked_settings trainer::check(configuration const& one, std::string const& where) const {
     command words{program.string()};
-    for (setting const& each : settings_of(*sweep, one))
+    for (setting const& each : settings_of(*sweep, one)) {
+        require(sweep->score == score_kind::last || each.name != "evaluation-episodes" || each.value != "0",
+                "{}: {}: \"score\" is \"evaluation\", so evaluation-episodes must not be 0", where,
+                places_in(each.name, *sweep, one));
         words.push_back(word(each));
+    }
     words.push_back("--print-settings");
     answer const said = ask(words);
     std::string problem = said.errors;
@@ -162,7 +165,9 @@ outcome outcome_of(run const& one, std::optional<std::uint64_t> frames, score_ki
     double score = table.column("mean_return")[row];
     if (kind == score_kind::evaluation) {
         std::filesystem::path const path = one.folder / "summary.json";
-        score = train::json_value<double>(read_json(path), "/evaluation/mean", path);
+        auto const summary = read_json(path);
+        score = summary.contains("evaluation") ? train::json_value<double>(summary, "/evaluation/mean", path)
+                                               : std::nan(""); // begun by an older version
     }
     return {std::isfinite(score) ? std::optional(score) : std::nullopt, trained[row], table.column("seconds")[row]};
 }

@@ -93,10 +93,6 @@ void print_comparison(std::vector<line> const& lines, std::string const& baselin
         known.push_back(algorithm);
     require(scores.contains(baseline), "--baseline is {}, but must be the algorithm of one of the runs: {}", baseline,
             fmt::join(known, ", "));
-    for (auto const& [environment, values] : scores[baseline])
-        require(mean(values) > 0.0,
-                "--baseline: the mean of {} on {} is {:.4g}, but must be positive: nothing can be measured in it",
-                baseline, environment, mean(values));
     fmt::print(
         "\n| algorithm | environments | runs | interquartile mean, {0} = 1 | chance of a run to be better than one of {0} "
         "|\n| --- | ---: | ---: | ---: | ---: |\n",
@@ -106,8 +102,14 @@ void print_comparison(std::vector<line> const& lines, std::string const& baselin
             continue;
         std::vector<std::vector<double>> ours, theirs;
         std::size_t runs = 0;
+        bool alone = true; // one run each, which says nothing of how runs differ
         for (auto const& [environment, values] : all)
             if (auto const found = scores[baseline].find(environment); found != scores[baseline].end()) {
+                require(mean(found->second) > 0.0,
+                        "--baseline: the mean of {} on {} is {:.4g}, but must be positive: nothing can be measured in "
+                        "it",
+                        baseline, environment, mean(found->second));
+                alone = alone && values.size() == 1 && found->second.size() == 1;
                 ours.push_back(values);
                 theirs.push_back(found->second);
                 runs += values.size();
@@ -116,9 +118,13 @@ void print_comparison(std::vector<line> const& lines, std::string const& baselin
             fmt::print(stderr, "{} has no environment in common with {} and is left out\n", algorithm, baseline);
             continue;
         }
-        auto const [mean, improvement] = compare(ours, theirs);
-        fmt::print("| {} | {} | {} | {:.2f} ({:.2f} … {:.2f}) | {:.2f} ({:.2f} … {:.2f}) |\n", algorithm, ours.size(),
-                   runs, mean.value, mean.low, mean.high, improvement.value, improvement.low, improvement.high);
+        auto const text = [&](estimate const& one) {
+            return alone ? fmt::format("{:.2f}", one.value)
+                         : fmt::format("{:.2f} ({:.2f} … {:.2f})", one.value, one.low, one.high);
+        };
+        auto const [relative_mean, improvement] = compare(ours, theirs);
+        fmt::print("| {} | {} | {} | {} | {} |\n", algorithm, ours.size(), runs, text(relative_mean),
+                   text(improvement));
     }
 }
 

@@ -53,6 +53,8 @@ public:
     /// The part of `persist` that is the same on all ranks.
     virtual void persist_shared(archive& state) = 0;
     [[nodiscard]] virtual std::uint64_t frames() const = 0;
+    /// Whether `persist` stores the episodes under way; if not, a resumed run begins new ones.
+    [[nodiscard]] virtual bool stores_episodes() const = 0;
     [[nodiscard]] virtual std::size_t parameter_count() const = 0;
     /// What the critics that watch learned of the latest rollout, by the names of their methods.
     [[nodiscard]] virtual std::vector<std::pair<std::string, observer_report>> critics() const = 0;

@@ -91,6 +91,16 @@ struct image_episode {
     return played;
 }
 
+/// The discounted return from each state on; if the game was cut, with the agent's own guess at its last state.
+[[nodiscard]] std::vector<double> returns_of(image_trainer& agent, image_episode const& played, double discount) {
+    std::vector<double> returns = played.rewards;
+    if (!played.ended)
+        returns.back() = mean_of(panel_of(0, 0.0, agent.value_distribution(played.states.back()), 1.0));
+    for (std::size_t t = returns.size() - 1; t-- > 0;)
+        returns[t] += discount * returns[t + 1];
+    return returns;
+}
+
 /// Loads what a game stored, but with chances of its own.
 class other_chances final : public archive {
 public:
@@ -136,14 +146,11 @@ std::vector<finished_episode> image_experiment::evaluate(evaluation which, std::
 
 std::vector<value_panel> image_experiment::value_panels() {
     constexpr std::size_t most = 2000;
-    constexpr std::size_t horizon = 500; // steps after which a reward hardly counts: 0.99^500 is 0.7 %
     auto const played =
         play(*agent_, image_game(games_(image_games_for::learning, 1, settings_.seed + 2'000'000)), most);
-    std::vector<double> returns = played.rewards;
-    for (std::size_t t = returns.size() - 1; t-- > 0;)
-        returns[t] += settings_.agent.discount * returns[t + 1];
+    auto const returns = returns_of(*agent_, played, settings_.agent.discount);
     std::vector<value_panel> panels;
-    for (std::size_t const step : panel_steps(played.ended ? returns.size() : returns.size() - horizon))
+    for (std::size_t const step : panel_steps(returns.size()))
         panels.push_back(panel_of(step, returns[step], agent_->value_distribution(played.states[step]), 1.0));
     return panels;
 }
@@ -194,11 +201,7 @@ report::watched_episode image_experiment::watched(episode_choice const& choice, 
                                     .header = {{"wide", shape.width}, {"high", shape.height}},
                                     .ended = played.ended ? "terminated" : "stopped",
                                     .known = known_steps(played.rewards.size(), played.ended, discount)};
-    std::vector<double> returns = played.rewards;
-    if (!played.ended) // the agent's own guess of what comes
-        returns.back() = mean_of(panel_of(0, 0.0, agent_->value_distribution(played.states.back()), 1.0));
-    for (std::size_t t = returns.size() - 1; t-- > 0;)
-        returns[t] += discount * returns[t + 1];
+    auto const returns = returns_of(*agent_, played, discount);
     for (std::size_t t = 0; t < returns.size(); ++t) {
         std::span<std::uint8_t const> const state = played.states[t];
         watched.steps.push_back(

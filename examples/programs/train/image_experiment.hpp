@@ -33,6 +33,7 @@ public:
     void persist(archive& state) override { agent_->persist(state); }
     void persist_shared(archive& state) override { agent_->persist_shared(state); }
     [[nodiscard]] std::uint64_t frames() const override { return agent_->frames(); }
+    [[nodiscard]] bool stores_episodes() const override { return worlds_->checkpointable(); }
     [[nodiscard]] std::size_t parameter_count() const override { return agent_->parameter_count(); }
     [[nodiscard]] std::vector<std::pair<std::string, observer_report>> critics() const override {
         return agent_->critic_reports();

@@ -180,10 +180,11 @@ template <class Factory>
     };
 }
 
-/// The N of classic/deep_sea:N and classic/deep_sea_stochastic:N. Throws gmac::error if it is no number.
+/// The N of classic/deep_sea:N and classic/deep_sea_stochastic:N. Throws gmac::error if it is none of a deep sea.
 [[nodiscard]] std::size_t deep_sea_size(std::string const& environment) {
     std::size_t size = 0;
     read_value("the size of " + environment, environment.substr(environment.find(':') + 1), size);
+    static_cast<void>(classic::deep_sea(size)); // throws for one that cannot be
     return size;
 }
 

@@ -4,6 +4,7 @@
 #include "output/metrics_table.hpp"
 #include "output/paper_comparison.hpp"
 #include "output/score_table.hpp"
+#include "support/is_there.hpp"
 #include "support/parse_options.hpp"
 
 #include <gmac/core/error.hpp>
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -24,12 +26,19 @@ namespace {
 namespace fs = std::filesystem;
 namespace train = gmac::examples::train;
 
-/// Adds the run in `folder`, if it is one on an Atari game with a finished episode.
+/// Adds the run in `folder`, if it is one on an Atari game with a finished episode. What has a config.json that is no run's
+/// is left out.
 void add_run(fs::path const& folder, std::vector<train::game_score>& runs) {
     fs::path const path = folder / "config.json";
-    auto const config = gmac::read_json(path);
-    auto const environment = train::json_value<std::string>(config, "/env", path);
-    auto const algorithm = train::json_value<std::string>(config, "/algorithm", path);
+    std::string environment, algorithm;
+    try {
+        auto const config = gmac::read_json(path);
+        environment = train::json_value<std::string>(config, "/env", path);
+        algorithm = train::json_value<std::string>(config, "/algorithm", path);
+    } catch (gmac::error const& problem) {
+        fmt::print(stderr, "{} is left out: {}\n", folder.string(), problem.what());
+        return;
+    }
     if (!environment.starts_with("ale/") || !fs::exists(folder / "episodes.csv"))
         return;
     auto const episodes = train::read_csv(folder / "episodes.csv");
@@ -63,11 +72,13 @@ void run(int argc, char** argv) {
     gmac::require(paper || !picture.empty() || !folders.empty(), "name folders of runs, or ask for --paper");
     std::vector<train::game_score> runs;
     for (fs::path const folder : folders) {
-        gmac::require(fs::is_directory(folder), "there is no folder {}", folder.string());
-        if (fs::exists(folder / "config.json"))
+        gmac::require(gmac::examples::is_folder(folder), "there is no folder {}", folder.string());
+        std::error_code unseen; // of what cannot be looked into
+        if (fs::exists(folder / "config.json", unseen))
             add_run(folder, runs);
-        for (auto const& entry : fs::recursive_directory_iterator(folder))
-            if (entry.is_directory() && fs::exists(entry.path() / "config.json"))
+        for (auto const& entry :
+             fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied))
+            if (entry.is_directory(unseen) && fs::exists(entry.path() / "config.json", unseen))
                 add_run(entry.path(), runs);
     }
     gmac::require(folders.empty() || !runs.empty(),

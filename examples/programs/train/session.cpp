@@ -120,6 +120,11 @@ void session::load(checkpoint const& stored) {
             "the checkpoint is of a run on {} and this is one on {}: all environments begin new episodes, in "
             "which random numbers of the beginning come again; all that was learned goes on",
             ranks_text(distributed::ranks_of(stored, where)), ranks_text(team_.size())));
+    if (!experiment_->stores_episodes())
+        notes_.push_back(
+            fmt::format("{} stores no states: all environments begin new episodes, in which random numbers of "
+                        "the beginning may come again",
+                        asked_.settings.environment));
     frames_before_ = experiment_->frames();
     stored.state.restore([this](archive& state) { state("updates", updates_before_); }, unasked::ignore, where);
     auto const notes = checkpoint_notes::of(known_, stored, file);

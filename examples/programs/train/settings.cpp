@@ -302,9 +302,14 @@ void validate(registry const& known, settings const& all) {
     static_cast<void>(environment_values(entry.options, all.environment_values));
     if (sees_images(all) && !all.trunk.empty())
         static_cast<void>(read_trunk(all.trunk));
-    require(!all.sticky || (*all.sticky >= 0.0 && *all.sticky <= 1.0), "--sticky is {}, but must be in [0, 1]",
-            all.sticky.value_or(0.0));
+    require(!all.sticky || (*all.sticky >= 0.0 && *all.sticky < 1.0),
+            "--sticky is {}, but must be at least 0 and below 1", all.sticky.value_or(0.0));
     auto const given = to_json(all), unset = to_json({});
+    for (auto const& [name, value] : given.items())
+        require(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::ignore) ==
+                    value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace),
+                "--{} is {}, which is no text in UTF-8", name,
+                value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     settings every;
     describe(every, [&](std::string_view group, std::string const& name, auto const&, auto const&) {
         require(group_fits(known, group, all.environment) || given[name] == unset[name],

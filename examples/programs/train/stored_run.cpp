@@ -3,6 +3,7 @@
 
 #include "experiment.hpp"
 #include "make_trainer.hpp"
+#include "support/is_there.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/distributed/checkpoint.hpp>
@@ -34,7 +35,7 @@ void require_stored(std::vector<std::size_t> const& hidden, std::size_t bytes) {
 } // namespace
 
 fs::path checkpoint_of(registry const& known, fs::path const& path) {
-    require(fs::exists(path), "there is no file or folder {}", path.string());
+    require(is_there(path), "there is no file or folder {}", path.string());
     if (!fs::is_directory(path))
         return path;
     fs::path const file = path / "checkpoint.safetensors";

@@ -2,6 +2,7 @@
 #include "command_line.hpp"
 #include "commands.hpp"
 #include "environments.hpp"
+#include "experiment.hpp"
 #include "session.hpp"
 #include "settings.hpp"
 #include "support/run_main.hpp"
@@ -41,6 +42,10 @@ int train_command(registry const& known, std::string const& name, int argc, char
     return run_main(name.c_str(), [&] {
         request const asked = parse(known, argc, argv);
         if (asked.print_settings) {
+            if (!is_file(asked.settings.environment)) { // what a user's program prints would be among them
+                serial_executor serial;
+                static_cast<void>(make_experiment(known, asked.settings, serial));
+            }
             fmt::print("{}\n",
                        to_json(asked.settings).dump(4, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
             return 0;

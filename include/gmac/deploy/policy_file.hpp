@@ -337,7 +337,13 @@ template <class Backend, class Trunk>
 [[nodiscard]] deployed_policy<Backend, Trunk> restore_policy(checkpoint const& file, policy_reader const& reader,
                                                              Trunk trunk) {
     policy_description const description = reader.description(trunk.outputs(), file.state.bytes());
-    deployed_policy<Backend, Trunk> policy(std::move(trunk), description);
+    auto policy = [&] {
+        try {
+            return deployed_policy<Backend, Trunk>(std::move(trunk), description);
+        } catch (error const& problem) {
+            fail("{}: {}", reader.where(), problem.what());
+        }
+    }();
     load_checkpoint(file, reader.where(), [&](archive& state) { policy.persist(state); });
     require_sound(policy, reader.where());
     return policy;

@@ -70,9 +70,10 @@ new ResizeObserver(() => picture?.show(moment)).observe(by_id("picture"));
 const ends = {
     terminated: "It ended.", cut: "It was cut there, by a time limit.", stopped: "It was played no further.",
 };
+const ordinal_ending = (n) => n % 100 >= 11 && n % 100 <= 13 ? "th" : ["th", "st", "nd", "rd"][n % 10] ?? "th";
 const lead_of = (observed) => {
     const {steps, every, ended, total, frames} = observed.episode;
-    const kept = every > 1 ? ` Shown is every ${every}${every === 2 ? "nd" : every === 3 ? "rd" : "th"} step.` : "";
+    const kept = every > 1 ? ` Shown is every ${every}${ordinal_ending(every)} step.` : "";
     return `One episode with the most likely actions, of the agent after ${whole(observed.frames)} frames: `
         + `${whole(steps)} steps, with rewards of ${readable(total)} in all. ${ends[ended] ?? ""}${kept}`
         + (frames.some(({cut}) => cut) ? " Near a cut, what came is in part the agent's own guess." : "");

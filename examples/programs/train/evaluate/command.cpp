@@ -48,6 +48,7 @@ void evaluate(registry const& known, options& chosen) {
     require_memory(std::array{memory_of_environments("--episodes", chosen.episodes),
                               memory_use{fmt::format("--resamples {}", chosen.bootstrap.resamples),
                                          static_cast<double>(chosen.bootstrap.resamples) * sizeof(double)}});
+    detail::require_options(chosen.bootstrap);
     tbb_executor tasks(chosen.threads);
     chosen.bootstrap.seed = chosen.seed;
     std::vector<run_score> runs;

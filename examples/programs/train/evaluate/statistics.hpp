@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -29,7 +30,9 @@ namespace gmac::examples::train {
     double const place = probability * static_cast<double>(sorted.size() - 1);
     auto const below = static_cast<std::size_t>(place);
     double const part = place - static_cast<double>(below);
-    return part == 0.0 ? sorted[below] : sorted[below] + part * (sorted[below + 1] - sorted[below]);
+    if (part == 0.0 || sorted[below] == sorted[below + 1]) // two infinities, too
+        return sorted[below];
+    return sorted[below] + part * (sorted[below + 1] - sorted[below]);
 }
 
 /// The mean of values in rising order without the lowest and the highest quarter, each of floor(n / 4) values.
@@ -166,28 +169,38 @@ template <class Statistic>
     });
 }
 
+namespace detail {
+
+/// The interquartile mean over all runs of scores [task][run] in units of the mean of others on the task; infinite scores where
+/// that is not positive, as that of a resample may be.
+[[nodiscard]] inline double relative_interquartile_mean(task_scores scores, task_scores units) {
+    std::vector<double> relative;
+    for (std::size_t task = 0; task < scores.size(); ++task) {
+        double const unit = mean(units[task]);
+        for (double const score : scores[task])
+            relative.push_back(unit > 0.0 ? score / unit : std::numeric_limits<double>::infinity());
+    }
+    std::ranges::sort(relative);
+    return interquartile_mean_of_sorted(relative);
+}
+
+} // namespace detail
+
 /// How a method does beside another one over several tasks.
 struct comparison {
     estimate interquartile_mean; ///< over all runs, of scores in units of the other one's mean on the task
     estimate improvement;        ///< see probability_of_improvement
 };
 
-/// As probability_of_improvement. Also throws if the mean of the baseline is not positive, in which nothing can be measured.
+/// As probability_of_improvement; the baseline's mean is that of its resampled runs, so that the interval has its error, too. Also
+/// throws if the mean of the baseline is not positive, in which nothing can be measured.
 [[nodiscard]] inline comparison compare(detail::task_scores scores, detail::task_scores baseline,
                                         bootstrap const& options = {}) {
     detail::require_scores("compare", scores, baseline);
     for (std::size_t task = 0; task < baseline.size(); ++task)
         require(mean(baseline[task]) > 0.0, "compare: the baseline's mean on task {} is {}, but must be positive", task,
                 mean(baseline[task]));
-    auto const relative_mean = [&](auto const& ours, auto const&) {
-        std::vector<double> relative;
-        for (std::size_t task = 0; task < ours.size(); ++task)
-            for (double const score : ours[task])
-                relative.push_back(score / mean(baseline[task]));
-        std::ranges::sort(relative);
-        return interquartile_mean_of_sorted(relative);
-    };
-    return {detail::stratified(scores, baseline, options, relative_mean),
+    return {detail::stratified(scores, baseline, options, detail::relative_interquartile_mean),
             probability_of_improvement(scores, baseline, options)};
 }
 

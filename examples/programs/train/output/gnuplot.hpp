@@ -88,7 +88,7 @@ inline std::string run(std::string_view script, char const* program = "gnuplot")
     std::array<int, 2> ends{};
     gmac::require(input && messages && ::pipe(ends.data()) == 0, "cannot make a temporary file for gnuplot: {}",
                   gmac::detail::system_message(errno));
-    gmac::detail::descriptor const drawn(ends[0]);
+    gmac::detail::descriptor drawn(ends[0]);
     gmac::detail::descriptor drawing(ends[1]);
     ::fcntl(drawn.get(), F_SETFD, FD_CLOEXEC);
     ::fcntl(drawing.get(), F_SETFD, FD_CLOEXEC);
@@ -119,8 +119,9 @@ inline std::string run(std::string_view script, char const* program = "gnuplot")
         if (got > 0)
             picture.append(part.data(), static_cast<std::size_t>(got));
         else if (got < 0 && errno != EINTR)
-            break; // gnuplot ends by its broken pipe
+            break;
     }
+    drawn.close(); // if it could not be read to the end, gnuplot ends by its broken pipe
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
         gmac::require(errno == EINTR, "cannot wait for {}: {}", program, gmac::detail::system_message(errno));

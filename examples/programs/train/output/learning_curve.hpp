@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,20 +40,7 @@ struct learning_curve {
     std::string title;
     std::vector<learning_run> runs;
     std::vector<reference_level> references{};
-    std::string smoothing = "mean of the last 100 episodes";
 };
-
-/// The mean of the last `window` values, at each place; of fewer at the start.
-[[nodiscard]] inline std::vector<double> trailing_mean(std::span<double const> values, std::size_t window) {
-    std::vector<double> means(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        std::size_t const first = i + 1 > window ? i + 1 - window : 0;
-        means[i] = std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(first),
-                                   values.begin() + static_cast<std::ptrdiff_t>(i + 1), 0.0) /
-                   static_cast<double>(i + 1 - first);
-    }
-    return means;
-}
 
 namespace detail {
 
@@ -89,8 +75,8 @@ struct spread {
     std::vector<double> x, mean, low, high;
 };
 
-/// Mean, lowest and highest of the curves, of which each has a point, where all of them are known.
-[[nodiscard]] inline spread spread_of(std::span<curve const> curves) {
+/// Mean, lowest and highest of the curves, of which each has a point, at `points` places where all of them are known.
+[[nodiscard]] inline spread spread_of(std::span<curve const> curves, std::size_t points = 400) {
     double first = -std::numeric_limits<double>::infinity();
     double last = std::numeric_limits<double>::infinity();
     for (curve const& one : curves) {
@@ -98,7 +84,6 @@ struct spread {
         last = (std::min)(last, one.x.back());
     }
     spread result;
-    std::size_t constexpr points = 400;
     for (std::size_t i = 0; i < points && first < last; ++i) {
         double const x = first + (last - first) * static_cast<double>(i) / static_cast<double>(points - 1);
         double sum = 0.0;
@@ -206,8 +191,7 @@ private:
             if (run.method != method)
                 continue;
             curve episodes = finite_points(run.episode_frames, run.episode_returns);
-            curve smooth = run.frames.empty() ? curve{episodes.x, trailing_mean(episodes.y, 100)}
-                                              : finite_points(run.frames, run.mean_returns);
+            curve smooth = finite_points(run.frames, run.mean_returns);
             if (what_.runs.size() == 1)
                 add_episodes(std::move(episodes));
             found = true;
@@ -222,7 +206,8 @@ private:
             return;
         }
         if (curves.size() == 1) {
-            add_strong({curves[0].x, curves[0].y}, 3.0, colour, fmt::format("{}: {}", method, what_.smoothing));
+            add_strong({curves[0].x, curves[0].y}, 3.0, colour,
+                       fmt::format("{}: mean of the last 100 episodes", method));
             return;
         }
         for (curve const& one : curves)

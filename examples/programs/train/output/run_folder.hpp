@@ -3,6 +3,7 @@
 
 #include "folder_lock.hpp"
 #include "shell_word.hpp"
+#include "support/is_there.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/storage/files.hpp>
@@ -55,9 +56,7 @@ public:
 
     /// Takes the folder of a run that has a checkpoint. Throws gmac::error that names the folder.
     [[nodiscard]] static run_folder resume(std::filesystem::path path) {
-        std::error_code problem;
-        gmac::require(std::filesystem::is_directory(path, problem), "cannot resume {}: there is no such folder",
-                      path.string());
+        gmac::require(is_folder(path), "cannot resume {}: there is no such folder", path.string());
         run_folder folder(std::move(path));
         gmac::require(folder.started(), "cannot resume {}: there is no config.json, so it is not the folder of a run",
                       folder.path_.string());
@@ -180,7 +179,9 @@ private:
                 return true;
         for (std::string_view const picture : {"learning_curve.", "value_densities.", "play."})
             if (name.starts_with(picture))
-                return true;
+                for (std::string_view const ending : {".png", ".svg", ".gif", ".json", ".html"})
+                    if (name.ends_with(ending) || name.ends_with(std::string(ending) + ".partial"))
+                        return true;
         if (name.starts_with("checkpoint-") && (name.ends_with(".safetensors") || name.ends_with(".partial")))
             return true;
         return name == "config.json.partial" || name.starts_with("events.out.tfevents.");

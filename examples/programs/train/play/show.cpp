@@ -55,7 +55,7 @@ constexpr std::string_view family = "bullet/";
 
 void check(show_options const& chosen) {
     require(chosen.steps > 0, "--steps is 0, but must be at least 1");
-    require(chosen.every > 0, "--every is 0, but must be at least 1");
+    require(chosen.every > 0 && chosen.every <= 100'000, "--every is {}, but must be in [1, 100000]", chosen.every);
     require(chosen.width >= 400 && chosen.width <= 4000, "--width is {}, but must be from 400 to 4000", chosen.width);
     require(chosen.height >= 200 && chosen.height <= 4000, "--height is {}, but must be from 200 to 4000",
             chosen.height);
