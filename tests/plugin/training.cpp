@@ -87,6 +87,26 @@ TEST_CASE("a run on a program of Python is resumed bit for bit, checked, and eva
     INFO(evaluated.text);
     CHECK(evaluated.status == 0);
 }
+
+TEST_CASE("a run on a program that stores no states says so when it is resumed", "[plugin]") {
+    scratch const folder;
+    fs::path const script = folder.path / "forgetful.py";
+    std::ofstream(script) << "#!/usr/bin/env python3\nimport sys\nsys.path.insert(0, '"
+                          << fs::path(GMAC_CORRIDOR_PY).parent_path().string()
+                          << "')\nimport corridor, gmac_environment\ndel corridor.Corridor.save_state, "
+                             "corridor.Corridor.load_state\ngmac_environment.serve(corridor.Corridor)\n";
+    fs::permissions(script, fs::perms::owner_all);
+    std::string const told = "stores no states: all environments begin new episodes";
+    auto const begun =
+        train(fmt::format("--env '{}' --frames 2048{} --out {}", script.string(), quiet, folder / "run"));
+    INFO(begun.text);
+    CHECK(begun.status == 0);
+    CHECK_FALSE(begun.says(told));
+    auto const resumed = train(fmt::format("--resume {} --frames 4096{}", folder / "run", quiet));
+    INFO(resumed.text);
+    CHECK(resumed.status == 0);
+    CHECK(resumed.says(told));
+}
 #endif
 
 TEST_CASE("a run with several actions at once is checked, resumed bit for bit, and evaluated", "[plugin]") {
