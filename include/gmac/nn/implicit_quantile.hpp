@@ -108,7 +108,7 @@ public:
         std::size_t const chunk = (std::min)(rows, chunk_states()) * n;
         workspace t;
         t.capacity = rows;
-        t.fractions = buffer<scalar>(rows * n);
+        t.fractions = buffer<scalar>((std::max)(rows, std::size_t{1}) * n);
         t.values = buffer<scalar>(rows * n);
         t.shared_phi = buffer<scalar>(n * inputs());
         t.shared_gradient = buffer<scalar>(n * inputs());
@@ -145,10 +145,11 @@ public:
                                                          workspace& t) const {
         std::size_t const rows = features.rows();
         require_rows(rows, t);
-        t.shared = rows > 1 && (fractions_of_states.rows() == 1 || fractions_of_states.row_stride() == 0);
-        require(fractions_of_states.cols() == outputs() && (t.shared || fractions_of_states.rows() == rows),
-                "implicit_quantile_network::predict: the fractions are {} x {}, but must be {} x {} or 1 x {}",
-                fractions_of_states.rows(), fractions_of_states.cols(), rows, outputs(), outputs());
+        std::size_t const given = fractions_of_states.rows();
+        require(fractions_of_states.cols() == outputs() && (given == 1 || given == rows),
+                "implicit_quantile_network::predict: the fractions are {} x {}, but must be {} x {} or 1 x {}", given,
+                fractions_of_states.cols(), rows, outputs(), outputs());
+        t.shared = rows > 1 && (given == 1 || fractions_of_states.row_stride() == 0);
         for (std::size_t i = 0; i < (t.shared ? 1 : rows); ++i)
             for (std::size_t j = 0; j < outputs(); ++j)
                 t.fractions[i * outputs() + j] = fractions_of_states(i, j);
