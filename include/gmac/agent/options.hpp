@@ -156,4 +156,11 @@ inline void validate(agent_options const& options) {
     }
 }
 
+namespace detail {
+[[nodiscard]] inline agent_options checked(agent_options options) {
+    validate(options);
+    return options;
+}
+} // namespace detail
+
 } // namespace gmac::inline GMAC_ABI
