@@ -73,7 +73,7 @@ class said final : public gmac::intrinsic_reward<float> {
 public:
     using function = std::function<float(gmac::rollout<float> const&, std::size_t, std::size_t)>;
     explicit said(function reward) : reward_(std::move(reward)) {}
-    void measure(gmac::evaluated_rollout<float> const& seen, gmac::matrix_view<float> rewards, std::uint64_t,
+    void measure(gmac::evaluated_rollout<float> const& seen, gmac::matrix_view<float> rewards,
                  gmac::executor&) override {
         for (std::size_t t = 0; t < rewards.rows(); ++t)
             for (std::size_t e = 0; e < rewards.cols(); ++e)
@@ -166,7 +166,7 @@ TEST_CASE("intrinsic rewards are worth their lambda-returns, which no end of an 
     for (std::size_t i = 0; i < advantages.size(); ++i)
         advantages[i] = static_cast<float>(i);
     gmac::serial_executor serial;
-    double const mean = part.add({rollout, {}, {}}, values, advantages, 0, serial);
+    double const mean = part.add({rollout, {}, {}}, values, advantages, serial);
 
     // The deviation of all discounted sums.
     double sum = 0.0, squares = 0.0;
@@ -316,8 +316,7 @@ void check_kinds() {
         std::vector<float> rewards(rollout.rows());
         gmac::matrix_view<float const> const columns(outputs.data(), states, agent.head().output_size());
         gmac::serial_executor serial;
-        reward->measure({rollout, columns, values}, {rewards.data(), rollout.steps(), rollout.environments()}, 0,
-                        serial);
+        reward->measure({rollout, columns, values}, {rewards.data(), rollout.steps(), rollout.environments()}, serial);
         std::size_t final = rollout.state_count();
         for (std::size_t t = 0; t < rollout.steps(); ++t)
             for (std::size_t e = 0; e < rollout.environments(); ++e) {
@@ -373,7 +372,7 @@ TEST_CASE("random network distillation is the error of a prediction, which falls
     gmac::serial_executor serial;
     auto const measure = [&] {
         std::vector<float> rewards(rollout.rows());
-        distillation->measure({rollout, {}, {}}, {rewards.data(), rollout.steps(), rollout.environments()}, 0, serial);
+        distillation->measure({rollout, {}, {}}, {rewards.data(), rollout.steps(), rollout.environments()}, serial);
         return rewards;
     };
     auto const mean_of = [](std::vector<float> const& all) {

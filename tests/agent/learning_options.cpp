@@ -362,6 +362,19 @@ TEST_CASE("what does not go together, or is out of range, is refused by name") {
           "agent_options: learning_rate is 0.1, but with the schedule kl it must be in [1e-05, 0.01], from "
           "learning_rate_minimum to learning_rate_maximum");
     CHECK(refusal([](auto& o) { o.learning_rate = 0.1; }) == "no error");
+    // What is a number of another kind as float.
+    CHECK(refusal([](auto& o) { o.learning_rate = 1e300; }) ==
+          "agent_options: learning_rate is 1e+300, but must be finite and positive as float");
+    CHECK(refusal([](auto& o) { o.optimiser_epsilon = 1e-50; }) ==
+          "agent_options: optimiser_epsilon is 1e-50, but must be finite and positive as float");
+    CHECK(refusal([](auto& o) { o.optimiser_epsilon = 1e300; }) ==
+          "agent_options: optimiser_epsilon is 1e+300, but must be finite and positive as float");
+    CHECK(refusal([](auto& o) { o.entropy_coefficient = 1e300; }) ==
+          "agent_options: entropy_coefficient is 1e+300, but must be finite and not negative as float");
+    CHECK(refusal([](auto& o) { o.entropy_coefficient = 1e-50; }) == "no error");
+    CHECK(refusal([](auto& o) { o.max_gradient_norm = 1e-50; }) ==
+          "agent_options: max_gradient_norm is 1e-50, but must be positive as float (infinity: no clipping)");
+    CHECK(refusal([](auto& o) { o.max_gradient_norm = infinity; }) == "no error");
     CHECK(
         refusal([](auto& o) { o.clip_networks_separately = true; }) ==
         "agent_options: clip_networks_separately is true, but must be false with a shared trunk, whose gradient is of "

@@ -158,8 +158,16 @@ void check_resume(observation_history history) {
     for (int i = 0; i < 3; ++i)
         static_cast<void>(agent.update());
     static_cast<void>(resumed.update());
+    auto const latest = [&] {
+        auto const& seen = agent.experience();
+        std::vector<std::uint8_t> memory(seen.state_count() * seen.state_size());
+        auto const states = seen.states(0, seen.state_count(), memory);
+        return std::vector<std::uint8_t>(states.data(), states.data() + memory.size());
+    };
+    auto const before = latest();
     gmac::testing::memory_archive file;
     agent.persist(file);
+    CHECK(latest() == before);
     file.rewind();
     resumed.persist(file);
     for (int i = 0; i < 3; ++i)

@@ -102,6 +102,38 @@ TEST_CASE("what a critic learns is the same for any number of threads") {
     CHECK(one.first->report().value_loss == many.first->report().value_loss);
 }
 
+TEST_CASE("the parts of all minibatches of an update draw from different streams") {
+    using head_type = gmac::heads::scalar;
+    using loss_type = gmac::losses::clipped_squared_error;
+    using network_type = gmac::observer<head_type, loss_type>::network_type;
+    watched run(false);
+    static_cast<void>(run.agent.update());
+    auto const& seen = run.agent.experience();
+    auto options = small_options();
+    options.minibatch = seen.rows() - 1; // in three parts, and the one state that is left in one
+    head_type const head;
+    loss_type const loss;
+    gmac::detail::no_actor const none;
+    network_type const network(run.agent.networks().trunk(), head, 1.0);
+    gmac::detail::critic_targets<head_type, loss_type, float> const targets(head, options, seen, seen.state_count());
+    gmac::detail::learner<network_type, gmac::detail::no_actor, head_type, loss_type> learner(
+        {options, network, none, head, loss, seen, targets.for_loss(), {}});
+    std::vector<float> parameters(network.parameter_count());
+    std::vector<std::size_t> drawn;
+    auto const stream = [&](gmac::stream_purpose purpose, std::size_t index) {
+        if (purpose == gmac::stream_purpose::fraction)
+            drawn.push_back(index);
+        return gmac::stream_for(1, purpose, index);
+    };
+    gmac::serial_executor alone;
+    gmac::update_report report{.learning_rate = 0.1};
+    learner.learn(parameters, alone, stream, 100, report);
+    std::ranges::sort(drawn);
+    CHECK(drawn.size() == 2 * (3 + 1));
+    CHECK(drawn.front() == 100);
+    CHECK(std::ranges::adjacent_find(drawn) == drawn.end());
+}
+
 TEST_CASE("critics are saved and resumed with the agent, to the bit") {
     watched run(true), resumed(true, nullptr, 500);
     for (int i = 0; i < 3; ++i)

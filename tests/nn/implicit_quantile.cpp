@@ -197,6 +197,13 @@ TEST_CASE("A prediction draws its fractions from the stream it is given", "[nn][
     auto const shared_by_all = own.predict(parameters, x, {taus.data(), 1, 3}, other_workspace);
     CHECK(numbers_of<double>(shared_by_all.values) == expected);
     CHECK(numbers_of<double>(shared_by_all.fractions) == numbers_of<double>({taus.data(), 6, 3, 0, 1}));
+
+    // No state, in memory for none.
+    auto nothing = own.make_workspace(0), shared_nothing = shared.make_workspace(0);
+    matrix_view<double const> const no_states(psi.data(), 0, features);
+    for (std::size_t const rows : {0u, 1u})
+        CHECK(own.predict(parameters, no_states, {taus.data(), rows, 3}, nothing).values.rows() == 0);
+    CHECK(shared.predict(parameters, no_states, b, shared_nothing).values.rows() == 0);
 }
 
 TEST_CASE("The implicit quantile network names its tensors and refuses what does not fit", "[nn][implicit_quantile]") {
@@ -227,6 +234,8 @@ TEST_CASE("The implicit quantile network names its tensors and refuses what does
                       "implicit_quantile_network: 3 states given, but the workspace was made for 2");
     CHECK_THROWS_WITH(net.predict(parameters, rows(2, 2), rows(2, 4), workspace),
                       "implicit_quantile_network::predict: the fractions are 2 x 4, but must be 2 x 3 or 1 x 3");
+    CHECK_THROWS_WITH(net.predict(parameters, rows(2, 2), matrix_view<float>(memory.data(), 5, 3, 0, 1), workspace),
+                      "implicit_quantile_network::predict: the fractions are 5 x 3, but must be 2 x 3 or 1 x 3");
     CHECK_THROWS_WITH(net.predict(parameters, rows(2, 3), rows(2, 3), workspace),
                       "implicit_quantile_network::predict: the feature matrix is 2 x 3, but must be 2 x 2");
     (void)net.predict(parameters, rows(2, 2), rows(2, 3), workspace);

@@ -164,12 +164,19 @@ TEST_CASE("Optimisers refuse options out of range and sizes that differ", "[nn][
     CHECK_THROWS_WITH(nn::adam<float>(1, {.beta2 = nan}), "adam: beta2 is nan, but must be in [0, 1)");
     CHECK_THROWS_WITH(nn::adam<float>(1, {.epsilon = 0}), "adam: epsilon is 0, but must be positive and finite");
     CHECK_THROWS_WITH(nn::adam<float>(1, {.epsilon = 1e-50}),
-                      "adam: epsilon is 1e-50, but must be positive and finite");
+                      "adam: epsilon is 1e-50, but must be positive and finite as float");
+    CHECK_THROWS_WITH(nn::rmsprop<float>(1, {.epsilon = 1e300}),
+                      "rmsprop: epsilon is 1e+300, but must be positive and finite as float");
+    CHECK_THROWS_WITH(nn::rmsprop<float>(1, {.learning_rate = 1e300}),
+                      "rmsprop: learning_rate is 1e+300, but must be finite and not negative as float");
+    CHECK_NOTHROW(nn::adam<double>(1, {.learning_rate = 1e300, .epsilon = 1e-50}));
     CHECK_THROWS_WITH(nn::rmsprop<float>(1, {.decay = -0.1}), "rmsprop: decay is -0.1, but must be in [0, 1)");
     CHECK_THROWS_WITH(nn::rmsprop<float>(1, {.epsilon = nan}),
                       "rmsprop: epsilon is nan, but must be positive and finite");
     nn::adam<float> adam(3);
     CHECK_THROWS_WITH(adam.set_learning_rate(nan), "adam: learning_rate is nan, but must be finite and not negative");
+    CHECK_THROWS_WITH(adam.set_learning_rate(1e39),
+                      "adam: learning_rate is 1e+39, but must be finite and not negative as float");
     std::vector<float> x(3), g(4);
     CHECK_THROWS_WITH(adam.step(x, g),
                       "adam::step: 3 parameters and a gradient of 4 elements given, but the optimiser was made for 3");

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <limits>
 #include <span>
-#include <variant>
 
 namespace gmac::inline GMAC_ABI::actors {
 
@@ -280,11 +279,7 @@ private:
     }
     [[nodiscard]] std::size_t size_of(action_space const& space) const {
         require_options();
-        auto const* const bounds = std::get_if<box>(&space);
-        if (bounds == nullptr)
-            detail::refuse_space("diagonal_gaussian", "a box", space);
-        require(bounds->size() > 0, "diagonal_gaussian: the action space has no elements");
-        return bounds->size();
+        return detail::box_size("diagonal_gaussian", space);
     }
     template <class T>
     void require_shapes(matrix_view<T const> const& outputs, std::size_t free, std::size_t rows,

@@ -15,7 +15,6 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <variant>
 
 namespace gmac::inline GMAC_ABI::actors {
 
@@ -41,11 +40,7 @@ struct state_dependent_exploration {
                 initial_deviation);
         require(floor >= 1e-15 && std::isfinite(floor),
                 "state_dependent_exploration: floor is {}, but must be at least 1e-15 and finite", floor);
-        auto const* const bounds = std::get_if<box>(&space);
-        if (bounds == nullptr)
-            detail::refuse_space("state_dependent_exploration", "a box", space);
-        require(bounds->size() > 0, "state_dependent_exploration: the action space has no elements");
-        return bounds->size();
+        return detail::box_size("state_dependent_exploration", space);
     }
     [[nodiscard]] static constexpr bool reads_features() noexcept { return true; }
     [[nodiscard]] std::size_t free_parameter_count(action_space const& space, std::size_t features) const {

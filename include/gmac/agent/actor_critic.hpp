@@ -34,7 +34,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -120,7 +119,7 @@ public:
 
     /// With a trunk of the caller's.
     actor_critic(environments& worlds, Trunk trunk, agent_options options = {}, parts with = {})
-        : options_(checked(std::move(options))),
+        : options_(detail::checked(std::move(options))),
           worlds_(worlds),
           tasks_(with.tasks ? with.tasks : &serial_),
           seed_(with.seed),
@@ -212,9 +211,8 @@ public:
         targets_.make(
             head_, rollout_, values_, [&](std::size_t e) { return stream(stream_purpose::target, e); }, *tasks_);
         if (options_.exploration)
-            report.intrinsic_reward =
-                curiosity_.add({rollout_, values_.outputs(), values_.values()}, values_.intrinsic_values(),
-                               targets_.advantages(), updates_, *tasks_);
+            report.intrinsic_reward = curiosity_.add({rollout_, values_.outputs(), values_.values()},
+                                                     values_.intrinsic_values(), targets_.advantages(), *tasks_);
         report.target_seconds = timer.lap();
         report.update = ++updates_;
         report.learning_rate = learner_.learning_rate(progress);
@@ -330,11 +328,7 @@ public:
 
     /// What the policy and the value depend on: the part of `persist` that acting needs.
     void persist_parameters(archive& state) {
-        state.inside("parameters", [&] {
-            networks_.describe([&](std::string const& name, std::size_t offset, std::size_t rows, std::size_t cols) {
-                state(name, parameters_.span().subspan(offset, rows * cols), rows, cols);
-            });
-        });
+        state.inside("parameters", [&] { nn::persist_parameters(state, networks_, parameters_.span()); });
     }
 
     /// Everything that the next update depends on, the environments included. Environments that cannot be stored start
@@ -394,10 +388,6 @@ private:
             rollout_.ranks()->require_same("actor_critic", numbers);
     }
 
-    static agent_options checked(agent_options options) {
-        validate(options);
-        return options;
-    }
     static Trunk make_trunk(environments const& worlds, agent_options const& options) {
         validate(options);
         std::vector<std::size_t> widths{state_size(worlds)};

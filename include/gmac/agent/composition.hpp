@@ -12,8 +12,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <span>
-#include <utility>
 
 /// What an actor_critic needs of its parts, and the sentences that it says where something is missing.
 /// docs/extending.md has the same in words, with an example.
@@ -22,11 +20,7 @@ namespace gmac::inline GMAC_ABI {
 /// What a head's network gives to the loss: matrix_view<scalar const> [n, output size], unless the head has a network
 /// of its own.
 template <class Head, class Backend>
-using prediction_of =
-    decltype(std::declval<value_network<Head, Backend> const&>()
-                 .predict(std::declval<std::span<typename Backend::scalar const>>(),
-                          std::declval<matrix_view<typename Backend::scalar const>>(), std::declval<random_stream&>(),
-                          std::declval<typename value_network<Head, Backend>::workspace&>()));
+using prediction_of = detail::prediction_by<typename Backend::scalar, value_network<Head, Backend>>;
 
 /// A head tells how many outputs it has and what the mean of its distribution is, the value of a state.
 template <class Head, class Backend>

@@ -12,7 +12,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -34,7 +33,7 @@ template <class T, class O, class Function>
 class measured final : public intrinsic_reward<T, O> {
 public:
     explicit measured(Function function) : function_(std::move(function)) {}
-    void measure(evaluated_rollout<T, O> const& seen, matrix_view<T> rewards, std::uint64_t, executor&) override {
+    void measure(evaluated_rollout<T, O> const& seen, matrix_view<T> rewards, executor&) override {
         function_(seen, rewards);
     }
 

@@ -27,9 +27,8 @@ template <class T, observation_element O = float>
 class intrinsic_reward {
 public:
     virtual ~intrinsic_reward() = default;
-    /// Writes the reward of each transition, [T, E], on any scale. `number` is that of the updates before this one.
-    virtual void measure(evaluated_rollout<T, O> const& seen, matrix_view<T> rewards, std::uint64_t number,
-                         executor& tasks) = 0;
+    /// Writes the reward of each transition, [T, E], on any scale.
+    virtual void measure(evaluated_rollout<T, O> const& seen, matrix_view<T> rewards, executor& tasks) = 0;
     /// Learns the rollout that was measured last, once the agent has; `number` is the update's, from 1.
     virtual void learn(rollout<T, O> const& /*seen*/, std::uint64_t /*number*/, executor& /*tasks*/) {}
     /// Everything that the next call depends on.

@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <utility>
 
 namespace gmac::inline GMAC_ABI {
@@ -82,7 +81,7 @@ public:
     /// use. Throws gmac::error for an option outside its range and for a trunk of other inputs than the states have.
     observer(rollout_type const& like, Trunk trunk, agent_options options, observer_parts<Head, Loss> with = {},
              std::size_t threads = 1)
-        : options_(checked(std::move(options))),
+        : options_(detail::checked(std::move(options))),
           seed_(with.seed),
           head_(std::move(with.head)),
           loss_(std::move(with.loss)),
@@ -133,20 +132,12 @@ public:
     }
 
     void persist(archive& state) override {
-        state.inside("parameters", [&] {
-            networks_.describe([&](std::string_view name, std::size_t offset, std::size_t rows, std::size_t cols) {
-                state(name, parameters_.span().subspan(offset, rows * cols), rows, cols);
-            });
-        });
+        state.inside("parameters", [&] { nn::persist_parameters(state, networks_, parameters_.span()); });
         state.inside("optimiser", [&] { learner_.persist(state); });
         state("seed", seed_);
     }
 
 private:
-    [[nodiscard]] static agent_options checked(agent_options options) {
-        validate(options);
-        return options;
-    }
     [[nodiscard]] auto streams_of(std::uint64_t number) const noexcept {
         return [this, number](stream_purpose purpose, std::size_t index) {
             return rollout_.stream(seed_, purpose, number, index);

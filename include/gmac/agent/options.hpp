@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/as_float.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/nn/backend.hpp>
 #include <gmac/targets/replacement.hpp>
@@ -84,7 +85,8 @@ struct agent_options {
     return options;
 }
 
-/// Throws gmac::error for the first option outside its range, with its name, its value and the range.
+/// Throws gmac::error for the first option outside its range, with its name, its value and the range. Numbers must be in
+/// their range as float, too.
 inline void validate(agent_options const& options) {
     auto const positive = [](std::string_view name, std::size_t value) {
         require(value > 0, "agent_options: {} is 0, but must be at least 1", name);
@@ -94,12 +96,13 @@ inline void validate(agent_options const& options) {
                 high);
     };
     auto const at_least_zero = [](std::string_view name, double value) {
-        require(std::isfinite(value) && value >= 0.0, "agent_options: {} is {}, but must be finite and not negative",
-                name, value);
+        require(std::isfinite(static_cast<float>(value)) && value >= 0.0,
+                "agent_options: {} is {}, but must be finite and not negative{}", name, value, detail::as_float(value));
     };
     auto const above_zero = [](std::string_view name, double value) {
-        require(std::isfinite(value) && value > 0.0, "agent_options: {} is {}, but must be finite and positive", name,
-                value);
+        float const number = static_cast<float>(value);
+        require(std::isfinite(number) && number > 0.0f, "agent_options: {} is {}, but must be finite and positive{}",
+                name, value, detail::as_float(value));
     };
     // Products of sizes must not overflow: these are bounded here, steps × environments by the rollout.
     auto const size = [](std::string_view name, std::size_t value) {
@@ -134,9 +137,9 @@ inline void validate(agent_options const& options) {
     at_least_zero("value_coefficient", options.value_coefficient);
     at_least_zero("entropy_coefficient", options.entropy_coefficient);
     if (options.max_gradient_norm)
-        require(*options.max_gradient_norm > 0.0,
-                "agent_options: max_gradient_norm is {}, but must be positive (infinity: no clipping)",
-                *options.max_gradient_norm);
+        require(static_cast<float>(*options.max_gradient_norm) > 0.0f,
+                "agent_options: max_gradient_norm is {}, but must be positive{} (infinity: no clipping)",
+                *options.max_gradient_norm, detail::as_float(*options.max_gradient_norm));
     require(
         !options.clip_networks_separately || !options.shared_trunk,
         "agent_options: clip_networks_separately is true, but must be false with a shared trunk, whose gradient is of "
@@ -152,5 +155,12 @@ inline void validate(agent_options const& options) {
                 "agent_options: exploration.discount is {}, but must be in [0, 1)", options.exploration->discount);
     }
 }
+
+namespace detail {
+[[nodiscard]] inline agent_options checked(agent_options options) {
+    validate(options);
+    return options;
+}
+} // namespace detail
 
 } // namespace gmac::inline GMAC_ABI

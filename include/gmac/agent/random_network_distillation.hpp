@@ -22,7 +22,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string_view>
 #include <utility>
 
 namespace gmac::inline GMAC_ABI {
@@ -148,7 +147,7 @@ public:
     random_network_distillation& operator=(random_network_distillation const&) = delete;
 
     void measure(evaluated_rollout<scalar, observation_type> const& seen, matrix_view<scalar> rewards,
-                 std::uint64_t /*number*/, executor& tasks) override {
+                 executor& tasks) override {
         require(&seen.rollout == &rollout_, "{}: this is another rollout than the one that it was made for", name);
         auto const nothing_random = [this](std::size_t) { return stream_for(seed_, stream_purpose::exploration); };
         wanted_.evaluate(fixed_.span(), head_, rollout_, tasks, nothing_random);
@@ -174,13 +173,8 @@ public:
     }
 
     void persist(archive& state) override {
-        auto const network = [&](std::span<scalar> parameters) {
-            network_.describe([&](std::string_view part, std::size_t offset, std::size_t rows, std::size_t cols) {
-                state(part, parameters.subspan(offset, rows * cols), rows, cols);
-            });
-        };
-        state.inside("fixed", [&] { network(fixed_.span()); });
-        state.inside("predictor", [&] { network(predictor_.span()); });
+        state.inside("fixed", [&] { nn::persist_parameters(state, network_, fixed_.span()); });
+        state.inside("predictor", [&] { nn::persist_parameters(state, network_, predictor_.span()); });
         state.inside("optimiser", [&] { learner_.persist(state); });
         state("seed", seed_);
     }
@@ -197,9 +191,9 @@ private:
         learning.optimiser = optimiser_kind::adam;
         learning.max_gradient_norm = std::numeric_limits<double>::infinity();
         learning.value_coefficient = 1.0;
-        validate(learning);
-        return learning;
+        return detail::checked(std::move(learning));
     }
+
     agent_options options_;
     std::uint64_t seed_;
     detail::no_actor none_;

@@ -33,6 +33,13 @@ private:
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+/// Sorts the numbers and returns their median; NaN of none.
+[[nodiscard]] inline double median_of(std::span<double> numbers) noexcept {
+    std::size_t const n = numbers.size();
+    std::sort(numbers.begin(), numbers.end());
+    return n == 0 ? std::numeric_limits<double>::quiet_NaN() : 0.5 * (numbers[(n - 1) / 2] + numbers[n / 2]);
+}
+
 } // namespace detail
 
 /// A finished episode, and how many frames there were in all when it ended.
@@ -121,9 +128,8 @@ struct evaluation_report {
             sum += one.reward_sum;
             steps += static_cast<double>(one.length);
         }
-        std::sort(returns.begin(), returns.end());
         report.mean_return = sum / static_cast<double>(n);
-        report.median_return = 0.5 * (returns[(n - 1) / 2] + returns[n / 2]);
+        report.median_return = detail::median_of(returns);
         report.lowest_return = returns.front();
         report.highest_return = returns.back();
         report.mean_length = steps / static_cast<double>(n);
@@ -160,12 +166,8 @@ public:
     [[nodiscard]] double mean_return() const noexcept { return mean(returns_); }
     [[nodiscard]] double mean_length() const noexcept { return mean(lengths_); }
     [[nodiscard]] double median_return() const noexcept {
-        std::size_t const n = kept();
-        if (n == 0)
-            return std::numeric_limits<double>::quiet_NaN();
         std::array<double, capacity> sorted = returns_;
-        std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n));
-        return 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+        return detail::median_of(std::span(sorted).first(kept()));
     }
 
     void persist(archive& state) {

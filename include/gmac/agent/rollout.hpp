@@ -156,7 +156,7 @@ public:
     /// those that were recorded last; where somebody else has moved the environments since, nothing came before. Throws
     /// gmac::error for masks of another number of actions.
     void begin(basic_environment_batch<O> const& worlds) {
-        look(worlds);
+        look(worlds, observations(0));
         copy_masks(0, worlds);
         final_count_ = 0;
         // The states to act on have their padding already, so here an episode that began earlier needs none.
@@ -170,7 +170,7 @@ public:
     /// Steps the environments with `actions` and records what they gave as transition `step`.
     void record(std::size_t step, basic_environment_batch<O>& worlds, matrix_view<float const> actions) {
         std::size_t const first = step * environments_;
-        matrix_view<O> const ends(step_finals_.data(), environments_, observation_size_);
+        matrix_view<O> const ends = step_finals();
         basic_step_result<O> const result{observations(step + 1), ends, step_rewards_,
                                           std::span(terminated_).subspan(first, environments_),
                                           std::span(truncated_).subspan(first, environments_)};
@@ -203,10 +203,10 @@ public:
     }
 
     /// What acting goes on from besides the environments, which are stored or restored before: nothing, if a state is one
-    /// observation.
+    /// observation. Storing leaves what was recorded as it is.
     void persist(archive& state, basic_environment_batch<O> const& worlds) {
         if (!state.loading())
-            look(worlds);
+            look(worlds, step_finals());
         if (past_ > 0)
             stack_.persist(state);
         seen_ = worlds.changes();
@@ -222,11 +222,16 @@ private:
         return steps;
     }
 
-    void look(basic_environment_batch<O> const& worlds) {
-        worlds.observe(observations(0));
+    void look(basic_environment_batch<O> const& worlds, matrix_view<O> const& shown) {
+        worlds.observe(shown);
         if (seen_ != worlds.changes())
-            stack_.restart(observations(0));
+            stack_.restart(shown);
         seen_ = worlds.changes();
+    }
+
+    /// Memory that no recorded step needs.
+    [[nodiscard]] matrix_view<O> step_finals() noexcept {
+        return {step_finals_.data(), environments_, observation_size_};
     }
 
     void copy_masks(std::size_t step, basic_environment_batch<O> const& worlds) {

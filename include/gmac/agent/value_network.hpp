@@ -65,6 +65,13 @@ struct value_network_of<Head, Backend> {
     using type = typename Head::template network<Backend>;
 };
 
+/// What a network's `predict` gives.
+template <class T, class Network>
+using prediction_by = decltype(std::declval<Network const&>().predict(std::declval<std::span<T const>>(),
+                                                                      std::declval<matrix_view<T const>>(),
+                                                                      std::declval<random_stream&>(),
+                                                                      std::declval<typename Network::workspace&>()));
+
 } // namespace detail
 
 /// The network that an agent puts between its trunk and the head.

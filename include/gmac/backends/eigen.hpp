@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/backends/maps.hpp>
+#include <gmac/backends/detail/products.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
-#include <gmac/nn/module.hpp>
 
 #include <Eigen/Core>
 
@@ -21,33 +20,9 @@ namespace gmac::inline GMAC_ABI::backends {
 /// heap beyond. So that nothing is allocated, large products are cut into blocks whose packed operands fit that limit. An
 /// operand that is contiguous neither by rows nor by columns takes Eigen's slow product, coefficient by coefficient.
 template <std::floating_point T>
-struct eigen : maps<T> {
-    using scalar = T;
-
-    /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is transposed(view).
-    static void product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
-        maps<T>::check_product(left, right, result, "product");
-        multiply(left, right, result, false);
-    }
-    /// result += left · right.
-    static void product_add(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
-        maps<T>::check_product(left, right, result, "product_add");
-        multiply(left, right, result, true);
-    }
-    /// result = f(input · weight + bias), the bias [m] added to each row.
-    static void affine(matrix_view<T const> input, matrix_view<T const> weight, vector_view<T const> bias,
-                       nn::activation f, matrix_view<T> result) {
-        maps<T>::check_product(input, weight, result, "affine");
-        require_size(bias, result.cols(), "the bias", "affine");
-        for (std::size_t i = 0; i < result.rows(); ++i)
-            for (std::size_t j = 0; j < result.cols(); ++j)
-                result(i, j) = bias[j];
-        multiply(input, weight, result, true);
-        if (f != nn::activation::none)
-            maps<T>::activate(f, result, result);
-    }
-
+struct eigen : detail::products<T, eigen<T>> {
 private:
+    friend detail::products<T, eigen<T>>;
     using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     using any_stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
     template <class U>

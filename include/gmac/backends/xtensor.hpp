@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gmac/backends/maps.hpp>
+#include <gmac/backends/detail/products.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/nn/backend.hpp>
-#include <gmac/nn/module.hpp>
 
 #include <xtensor-blas/xblas.hpp>
 
@@ -26,33 +25,9 @@ namespace gmac::inline GMAC_ABI::backends {
 /// OpenBLAS (0.3.21) allocates in small products in any case, unless OPENBLAS_CORETYPE=Haswell.
 template <class T>
     requires std::same_as<T, float> || std::same_as<T, double>
-struct xtensor : maps<T> {
-    using scalar = T;
-
-    /// result = left · right with left [n, k], right [k, m], result [n, m]; a transposed operand is transposed(view).
-    static void product(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
-        maps<T>::check_product(left, right, result, "product");
-        multiply(left, right, result, T(0));
-    }
-    /// result += left · right.
-    static void product_add(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result) {
-        maps<T>::check_product(left, right, result, "product_add");
-        multiply(left, right, result, T(1));
-    }
-    /// result = f(input · weight + bias), the bias [m] added to each row.
-    static void affine(matrix_view<T const> input, matrix_view<T const> weight, vector_view<T const> bias,
-                       nn::activation f, matrix_view<T> result) {
-        maps<T>::check_product(input, weight, result, "affine");
-        require_size(bias, result.cols(), "the bias", "affine");
-        for (std::size_t i = 0; i < result.rows(); ++i)
-            for (std::size_t j = 0; j < result.cols(); ++j)
-                result(i, j) = bias[j];
-        multiply(input, weight, result, T(1));
-        if (f != nn::activation::none)
-            detail::activate<T>(f, result, result);
-    }
-
+struct xtensor : detail::products<T, xtensor<T>> {
 private:
+    friend detail::products<T, xtensor<T>>;
     /// A matrix as BLAS takes it: row-major with a stride of the rows, or the transpose of one.
     struct operand {
         cxxblas::Transpose transpose = cxxblas::NoTrans;
@@ -78,8 +53,8 @@ private:
         }
     };
 
-    /// result = left · right + keep · result.
-    static void multiply(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result, T keep) {
+    static void multiply(matrix_view<T const> left, matrix_view<T const> right, matrix_view<T> result,
+                         bool accumulate) {
         if (result.empty())
             return;
         if (operand(result).transpose == cxxblas::Trans) {
@@ -89,6 +64,7 @@ private:
             result = transposed(result);
         }
         operand const a(left), b(right), c(result);
+        T const keep(accumulate ? 1 : 0); // the part of the result that is kept
         if (a.stride > 0 && b.stride > 0 && c.stride > 0)
             gemm(left, a, right, b, result, c, keep);
         else

@@ -24,7 +24,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -170,9 +169,7 @@ public:
 
     /// Every number of the policy by name.
     void persist(archive& state) {
-        network_.describe([&](std::string const& name, std::size_t offset, std::size_t rows, std::size_t cols) {
-            state(name, parameters().subspan(offset, rows * cols), rows, cols);
-        });
+        nn::persist_parameters(state, network_, parameters());
         if (auto* const bounds = std::get_if<box>(&description_.action_space)) {
             state("action.low", std::span(bounds->low));
             state("action.high", std::span(bounds->high));

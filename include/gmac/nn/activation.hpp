@@ -44,9 +44,7 @@ public:
 
     matrix_view<scalar const> forward(std::span<scalar const>, matrix_view<scalar const> input, workspace& t) const {
         require_shape(input, input.rows(), size_, "the input", "activation_layer::forward");
-        require(input.rows() <= t.rows,
-                "activation_layer::forward: the input has {} rows, but the workspace was made for {}", input.rows(),
-                t.rows);
+        detail::require_rows(input.rows(), t.rows, "activation_layer::forward");
         matrix_view<scalar> const output(t.output.data(), input.rows(), size_);
         Backend::activate(function_, input, output);
         return output;
@@ -55,9 +53,7 @@ public:
     void backward(std::span<scalar const>, matrix_view<scalar const> input, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar>,
                   matrix_view<scalar> input_gradient) const {
-        require(input.rows() <= t.rows,
-                "activation_layer::backward: the input has {} rows, but the workspace was made for {}", input.rows(),
-                t.rows);
+        detail::require_rows(input.rows(), t.rows, "activation_layer::backward");
         require_shape(output_gradient, input.rows(), size_, "the output gradient", "activation_layer::backward");
         if (input_gradient.empty())
             return;

@@ -35,11 +35,10 @@ public:
     /// Throws gmac::error if an option is outside its range.
     explicit adam(std::size_t parameter_count, adam_options options = {})
         : options_(options), first_moment_(parameter_count), second_moment_(parameter_count) {
-        detail::require_learning_rate(options.learning_rate, "adam");
+        detail::require_learning_rate<T>(options.learning_rate, "adam");
         require(options.beta1 >= 0 && options.beta1 < 1, "adam: beta1 is {}, but must be in [0, 1)", options.beta1);
         require(options.beta2 >= 0 && options.beta2 < 1, "adam: beta2 is {}, but must be in [0, 1)", options.beta2);
-        require(std::isfinite(options.epsilon) && static_cast<T>(options.epsilon) > 0,
-                "adam: epsilon is {}, but must be positive and finite", options.epsilon);
+        detail::require_epsilon<T>(options.epsilon, "adam");
     }
 
     /// One update. A NaN in the gradient goes on into the parameter, and a gradient so large that T has no mean square of
@@ -77,9 +76,9 @@ public:
     [[nodiscard]] adam_options const& options() const noexcept { return options_; }
     [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
     [[nodiscard]] double learning_rate() const noexcept { return options_.learning_rate; }
-    /// For schedules. Throws gmac::error unless the rate is finite and not negative.
+    /// For schedules. Throws gmac::error unless the rate is finite, as T, and not negative.
     void set_learning_rate(double rate) {
-        detail::require_learning_rate(rate, "adam");
+        detail::require_learning_rate<T>(rate, "adam");
         options_.learning_rate = rate;
     }
 

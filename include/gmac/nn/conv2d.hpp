@@ -80,7 +80,6 @@ public:
 
     [[nodiscard]] std::size_t inputs() const noexcept { return shape_.input.size(); }
     [[nodiscard]] std::size_t outputs() const noexcept { return shape_.output().size(); }
-    [[nodiscard]] image_shape input_shape() const noexcept { return shape_.input; }
     [[nodiscard]] image_shape output_shape() const noexcept { return shape_.output(); }
     [[nodiscard]] std::size_t parameter_count() const noexcept { return (shape_.window() + 1) * shape_.filters; }
     [[nodiscard]] conv2d_options const& options() const noexcept { return options_; }
@@ -204,8 +203,7 @@ private:
     }
     void require_rows(matrix_view<Input const> const& input, workspace const& t, std::string_view where) const {
         require_shape(input, input.rows(), inputs(), "the input", where);
-        require(input.rows() <= t.rows, "{}: the input has {} rows, but the workspace was made for {}", where,
-                input.rows(), t.rows);
+        detail::require_rows(input.rows(), t.rows, where);
     }
 
     convolution_shape shape_;

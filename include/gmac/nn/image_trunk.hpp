@@ -12,7 +12,6 @@
 #include <numbers>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -83,7 +82,7 @@ public:
     [[nodiscard]] image_trunk_options const& options() const noexcept { return options_; }
 
     void initialize(std::span<scalar> parameters, random_stream& stream) const {
-        require_parameters(parameters.size(), "image_trunk::initialize");
+        detail::require_parameters(parameters.size(), parameter_count(), "image_trunk::initialize");
         for_each_layer([&](std::size_t, std::size_t first, auto const& l) {
             l.initialize(parameters.subspan(first, l.parameter_count()), stream);
         });
@@ -102,7 +101,7 @@ public:
     /// Images [rows, inputs] → features [rows, outputs].
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<std::uint8_t const> images,
                                       workspace& t) const {
-        require_parameters(parameters.size(), "image_trunk::forward");
+        detail::require_parameters(parameters.size(), parameter_count(), "image_trunk::forward");
         t.outputs[0] = first_.forward(part(parameters, 0), images, t.first);
         for (std::size_t i = 0; i < more_.size(); ++i)
             t.outputs[i + 1] = more_[i].forward(part(parameters, i + 1), t.outputs[i], t.more[i]);
@@ -113,8 +112,8 @@ public:
     void backward(std::span<scalar const> parameters, matrix_view<std::uint8_t const> images, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> input_gradient) const {
-        require_parameters(parameters.size(), "image_trunk::backward");
-        require_parameters(parameter_gradient.size(), "image_trunk::backward");
+        detail::require_parameters(parameters.size(), parameter_count(), "image_trunk::backward");
+        detail::require_parameters(parameter_gradient.size(), parameter_count(), "image_trunk::backward");
         std::size_t const rows = images.rows();
         require(t.outputs.back().rows() == rows,
                 "image_trunk::backward: the input has {} rows, but the last forward pass had {}", rows,
@@ -188,10 +187,6 @@ private:
     template <class T>
     [[nodiscard]] std::span<T> dense_part(std::span<T> all) const noexcept {
         return all.last(dense_.parameter_count());
-    }
-    void require_parameters(std::size_t count, std::string_view where) const {
-        require(count == parameter_count_, "{}: {} parameters given, but the network has {}", where, count,
-                parameter_count_);
     }
 
     image_trunk_options options_;

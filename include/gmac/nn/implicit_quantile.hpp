@@ -89,7 +89,7 @@ public:
     }
 
     void initialize(std::span<scalar> parameters, random_stream& stream) const {
-        require_parameters(parameters.size(), "implicit_quantile_network::initialize");
+        detail::require_parameters(parameters.size(), parameter_count(), "implicit_quantile_network::initialize");
         for_each_layer([&](std::string_view, layer const& l, std::size_t first) {
             l.initialize(parameters.subspan(first, l.parameter_count()), stream);
         });
@@ -108,7 +108,7 @@ public:
         std::size_t const chunk = (std::min)(rows, chunk_states()) * n;
         workspace t;
         t.capacity = rows;
-        t.fractions = buffer<scalar>(rows * n);
+        t.fractions = buffer<scalar>((std::max)(rows, std::size_t{1}) * n);
         t.values = buffer<scalar>(rows * n);
         t.shared_phi = buffer<scalar>(n * inputs());
         t.shared_gradient = buffer<scalar>(n * inputs());
@@ -145,10 +145,11 @@ public:
                                                          workspace& t) const {
         std::size_t const rows = features.rows();
         require_rows(rows, t);
-        t.shared = rows > 1 && (fractions_of_states.rows() == 1 || fractions_of_states.row_stride() == 0);
-        require(fractions_of_states.cols() == outputs() && (t.shared || fractions_of_states.rows() == rows),
-                "implicit_quantile_network::predict: the fractions are {} x {}, but must be {} x {} or 1 x {}",
-                fractions_of_states.rows(), fractions_of_states.cols(), rows, outputs(), outputs());
+        std::size_t const given = fractions_of_states.rows();
+        require(fractions_of_states.cols() == outputs() && (given == 1 || given == rows),
+                "implicit_quantile_network::predict: the fractions are {} x {}, but must be {} x {} or 1 x {}", given,
+                fractions_of_states.cols(), rows, outputs(), outputs());
+        t.shared = rows > 1 && (given == 1 || fractions_of_states.row_stride() == 0);
         for (std::size_t i = 0; i < (t.shared ? 1 : rows); ++i)
             for (std::size_t j = 0; j < outputs(); ++j)
                 t.fractions[i * outputs() + j] = fractions_of_states(i, j);
@@ -167,7 +168,7 @@ public:
     void backward(std::span<scalar const> parameters, matrix_view<scalar const> features, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> feature_gradient) const {
-        require_parameters(parameter_gradient.size(), "implicit_quantile_network::backward");
+        detail::require_parameters(parameter_gradient.size(), parameter_count(), "implicit_quantile_network::backward");
         require(features.rows() == t.rows,
                 "implicit_quantile_network::backward: {} states given, but the last forward pass had {}",
                 features.rows(), t.rows);
@@ -214,10 +215,6 @@ private:
         return {t.shared_phi.data(), outputs(), inputs()};
     }
 
-    void require_parameters(std::size_t size, std::string_view where) const {
-        require(size == parameter_count(), "{}: {} parameters given, but the network has {}", where, size,
-                parameter_count());
-    }
     static void require_rows(std::size_t rows, workspace const& t) {
         require(rows <= t.capacity, "implicit_quantile_network: {} states given, but the workspace was made for {}",
                 rows, t.capacity);
@@ -243,7 +240,7 @@ private:
     }
 
     void run_forward(std::span<scalar const> parameters, matrix_view<scalar const> features, workspace& t) const {
-        require_parameters(parameters.size(), "implicit_quantile_network::predict");
+        detail::require_parameters(parameters.size(), parameter_count(), "implicit_quantile_network::predict");
         require_shape(features, features.rows(), inputs(), "the feature matrix", "implicit_quantile_network::predict");
         t.rows = features.rows();
         if (t.shared && t.rows > 0)

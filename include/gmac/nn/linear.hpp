@@ -94,15 +94,10 @@ public:
 
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> input,
                                       workspace& t) const {
-        require_rows(input.rows(), t.rows, "linear::forward");
+        detail::require_rows(input.rows(), t.rows, "linear::forward");
         matrix_view<scalar> const output(t.output.data(), input.rows(), outputs_);
         apply(parameters, input, output);
         return output;
-    }
-
-    /// The output of the last forward pass with this workspace, which had `rows` rows.
-    [[nodiscard]] matrix_view<scalar const> output(workspace const& t, std::size_t rows) const noexcept {
-        return {t.output.data(), rows, outputs_};
     }
 
     void backward(std::span<scalar const> parameters, matrix_view<scalar const> input, workspace& t,
@@ -110,7 +105,7 @@ public:
                   matrix_view<scalar> input_gradient) const {
         std::size_t const rows = input.rows();
         require_shape(input, rows, inputs_, "the input", "linear::backward");
-        require_rows(rows, t.rows, "linear::backward");
+        detail::require_rows(rows, t.rows, "linear::backward");
         require_shape(output_gradient, rows, outputs_, "the output gradient", "linear::backward");
         if (options_.function != activation::none) {
             matrix_view<scalar> const delta(t.delta.data(), rows, outputs_);
@@ -140,10 +135,6 @@ private:
     void require_parameters(std::size_t size, std::string_view where) const {
         require(size == parameter_count(), "{}: {} parameters given, but the layer {} -> {} has {}", where, size,
                 inputs_, outputs_, parameter_count());
-    }
-    static void require_rows(std::size_t rows, std::size_t capacity, std::string_view where) {
-        require(rows <= capacity, "{}: the input has {} rows, but the workspace was made for {}", where, rows,
-                capacity);
     }
 
     std::size_t inputs_;

@@ -11,7 +11,6 @@
 #include <numbers>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gmac::inline GMAC_ABI::nn {
@@ -61,7 +60,7 @@ public:
     [[nodiscard]] std::span<layer const> layers() const noexcept { return layers_; }
 
     void initialize(std::span<scalar> parameters, random_stream& stream) const {
-        require_parameters(parameters.size(), "mlp::initialize");
+        detail::require_parameters(parameters.size(), parameter_count(), "mlp::initialize");
         for (std::size_t offset = 0; layer const& l : layers_) {
             l.initialize(parameters.subspan(offset, l.parameter_count()), stream);
             offset += l.parameter_count();
@@ -93,8 +92,8 @@ public:
 
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<scalar const> input,
                                       workspace& t) const {
-        require_parameters(parameters.size(), "mlp::forward");
-        require_rows(input.rows(), t, "mlp::forward");
+        detail::require_parameters(parameters.size(), parameter_count(), "mlp::forward");
+        detail::require_rows(input.rows(), t.rows, "mlp::forward");
         std::size_t offset = 0;
         for (std::size_t i = 0; i < layers_.size(); ++i) {
             layer const& l = layers_[i];
@@ -109,10 +108,10 @@ public:
     void backward(std::span<scalar const> parameters, matrix_view<scalar const> input, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> input_gradient) const {
-        require_parameters(parameters.size(), "mlp::backward");
-        require_parameters(parameter_gradient.size(), "mlp::backward");
+        detail::require_parameters(parameters.size(), parameter_count(), "mlp::backward");
+        detail::require_parameters(parameter_gradient.size(), parameter_count(), "mlp::backward");
         std::size_t const rows = input.rows();
-        require_rows(rows, t, "mlp::backward");
+        detail::require_rows(rows, t.rows, "mlp::backward");
         require_shape(input, rows, inputs(), "the input", "mlp::backward");
         require_shape(output_gradient, rows, outputs(), "the output gradient", "mlp::backward");
         std::size_t i = layers_.size() - 1;
@@ -144,14 +143,6 @@ private:
         std::size_t const count = layers_[i].parameter_count();
         layers_[i].backward_affine(parameters.subspan(offset, count), input, input_function, delta,
                                    parameter_gradient.subspan(offset, count), input_gradient);
-    }
-
-    static void require_rows(std::size_t rows, workspace const& t, std::string_view where) {
-        require(rows <= t.rows, "{}: the input has {} rows, but the workspace was made for {}", where, rows, t.rows);
-    }
-    void require_parameters(std::size_t size, std::string_view where) const {
-        require(size == parameter_count_, "{}: {} parameters given, but the network has {}", where, size,
-                parameter_count_);
     }
 
     std::vector<layer> layers_;

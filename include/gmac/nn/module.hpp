@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/archive.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/core/view.hpp>
@@ -20,6 +21,13 @@ namespace detail {
 struct describe_nothing {
     void operator()(std::string_view, std::size_t, std::size_t, std::size_t) const noexcept {}
 };
+
+inline void require_rows(std::size_t rows, std::size_t capacity, std::string_view where) {
+    require(rows <= capacity, "{}: the input has {} rows, but the workspace was made for {}", where, rows, capacity);
+}
+inline void require_parameters(std::size_t given, std::size_t wanted, std::string_view where) {
+    require(given == wanted, "{}: {} parameters given, but the network has {}", where, given, wanted);
+}
 
 template <class M, class T>
 struct input_of {
@@ -72,6 +80,14 @@ void describe_part(Part const& part, std::string_view name, std::size_t first, V
         full += '.';
         full += tensor;
         visit(full, first + offset, rows, cols);
+    });
+}
+
+/// Visits each tensor of a network's parameters by its name.
+template <class Network, class T>
+void persist_parameters(archive& state, Network const& network, std::span<T> parameters) {
+    network.describe([&](std::string_view name, std::size_t offset, std::size_t rows, std::size_t cols) {
+        state(name, parameters.subspan(offset, rows * cols), rows, cols);
     });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/core/archive.hpp>
+#include <gmac/core/detail/as_float.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/lane_arithmetic.hpp>
 #include <gmac/core/lanes.hpp>
@@ -40,9 +41,17 @@ template <class V>
     V const infinity(std::numeric_limits<lanes::scalar_of<V>>::infinity());
     return lanes::select(mean_square == infinity, V(infinity - infinity), lanes::sqrt(mean_square));
 }
-inline void require_learning_rate(double rate, std::string_view where) {
-    require(std::isfinite(rate) && rate >= 0, "{}: learning_rate is {}, but must be finite and not negative", where,
-            rate);
+template <class T>
+void require_learning_rate(double rate, std::string_view where) {
+    require(std::isfinite(static_cast<T>(rate)) && rate >= 0,
+            "{}: learning_rate is {}, but must be finite and not negative{}", where, rate,
+            gmac::detail::as_float(rate));
+}
+template <class T>
+void require_epsilon(double epsilon, std::string_view where) {
+    T const number = static_cast<T>(epsilon);
+    require(std::isfinite(number) && number > 0, "{}: epsilon is {}, but must be positive and finite{}", where, epsilon,
+            gmac::detail::as_float(epsilon));
 }
 inline void require_step_sizes(std::size_t parameters, std::size_t gradient, std::size_t expected,
                                std::string_view where) {

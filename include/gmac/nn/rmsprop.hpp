@@ -7,7 +7,6 @@
 #include <gmac/core/lanes.hpp>
 #include <gmac/nn/optimizer.hpp>
 
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -32,10 +31,9 @@ public:
     /// Throws gmac::error if an option is outside its range.
     explicit rmsprop(std::size_t parameter_count, rmsprop_options options = {})
         : options_(options), mean_square_(parameter_count) {
-        detail::require_learning_rate(options.learning_rate, "rmsprop");
+        detail::require_learning_rate<T>(options.learning_rate, "rmsprop");
         require(options.decay >= 0 && options.decay < 1, "rmsprop: decay is {}, but must be in [0, 1)", options.decay);
-        require(std::isfinite(options.epsilon) && static_cast<T>(options.epsilon) > 0,
-                "rmsprop: epsilon is {}, but must be positive and finite", options.epsilon);
+        detail::require_epsilon<T>(options.epsilon, "rmsprop");
     }
 
     /// One update. A NaN in the gradient goes on into the parameter, and a gradient so large that T has no mean square of
@@ -59,9 +57,9 @@ public:
 
     [[nodiscard]] rmsprop_options const& options() const noexcept { return options_; }
     [[nodiscard]] double learning_rate() const noexcept { return options_.learning_rate; }
-    /// For schedules. Throws gmac::error unless the rate is finite and not negative.
+    /// For schedules. Throws gmac::error unless the rate is finite, as T, and not negative.
     void set_learning_rate(double rate) {
-        detail::require_learning_rate(rate, "rmsprop");
+        detail::require_learning_rate<T>(rate, "rmsprop");
         options_.learning_rate = rate;
     }
 

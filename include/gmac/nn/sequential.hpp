@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -63,7 +62,7 @@ public:
     }
 
     void initialize(std::span<scalar> parameters, random_stream& stream) const {
-        require_parameters(parameters.size(), "sequential::initialize");
+        detail::require_parameters(parameters.size(), parameter_count(), "sequential::initialize");
         for_each_module([&](auto i, auto const& m) { m.initialize(part<i>(parameters), stream); });
     }
 
@@ -85,7 +84,7 @@ public:
 
     matrix_view<scalar const> forward(std::span<scalar const> parameters, matrix_view<input_type const> input,
                                       workspace& t) const {
-        require_parameters(parameters.size(), "sequential::forward");
+        detail::require_parameters(parameters.size(), parameter_count(), "sequential::forward");
         for_each_module([&](auto i, auto const& m) {
             t.outputs[i] = m.forward(part<i>(parameters), input_of_module<i>(input, t), std::get<i>(t.workspaces));
         });
@@ -95,8 +94,8 @@ public:
     void backward(std::span<scalar const> parameters, matrix_view<input_type const> input, workspace& t,
                   matrix_view<scalar const> output_gradient, std::span<scalar> parameter_gradient,
                   matrix_view<scalar> input_gradient) const {
-        require_parameters(parameters.size(), "sequential::backward");
-        require_parameters(parameter_gradient.size(), "sequential::backward");
+        detail::require_parameters(parameters.size(), parameter_count(), "sequential::backward");
+        detail::require_parameters(parameter_gradient.size(), parameter_count(), "sequential::backward");
         require(t.outputs[size - 1].rows() == input.rows(),
                 "sequential::backward: the input has {} rows, but the last forward pass had {}", input.rows(),
                 t.outputs[size - 1].rows());
@@ -129,10 +128,6 @@ private:
     template <std::size_t I, class T>
     [[nodiscard]] std::span<T> part(std::span<T> all) const noexcept {
         return all.subspan(offsets_[I], offsets_[I + 1] - offsets_[I]);
-    }
-    void require_parameters(std::size_t count, std::string_view where) const {
-        require(count == parameter_count(), "{}: {} parameters given, but the network has {}", where, count,
-                parameter_count());
     }
 
     std::tuple<First, Rest...> modules_;

@@ -4,6 +4,7 @@
 #include <gmac/core/error.hpp>
 #include <gmac/environment/environment.hpp>
 
+#include <cstddef>
 #include <string_view>
 #include <variant>
 
@@ -19,6 +20,15 @@ namespace gmac::inline GMAC_ABI::detail {
          real  ? "a box"
          : one ? "a discrete space"
                : "several discrete actions at once");
+}
+
+/// Elements of an action of a box.
+[[nodiscard]] inline std::size_t box_size(std::string_view actor, action_space const& space) {
+    auto const* const bounds = std::get_if<box>(&space);
+    if (bounds == nullptr)
+        refuse_space(actor, "a box", space);
+    require(bounds->size() > 0, "{}: the action space has no elements", actor);
+    return bounds->size();
 }
 
 } // namespace gmac::inline GMAC_ABI::detail

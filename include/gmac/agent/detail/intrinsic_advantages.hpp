@@ -59,9 +59,9 @@ public:
     /// Adds the intrinsic part to the advantages [T E]; `values` are the intrinsic ones of the states, [(T + 1) E]. Returns
     /// the mean of the normalised rewards. Throws gmac::error for a reward that is not finite.
     double add(evaluated_rollout<T, O> const& seen, std::span<T const> values, std::span<T> advantages,
-               std::uint64_t number, executor& tasks) {
+               executor& tasks) {
         matrix_view<T> const rewards(rewards_.data(), seen.rollout.steps(), sums_.size());
-        reward_->measure(seen, rewards, number, tasks);
+        reward_->measure(seen, rewards, tasks);
         double const mean = normalize(rewards, seen.rollout.ranks());
         targets::rollout_view<T> const steps{matrix_view<T const>(rewards)};
         advantage_(steps, vector_view<T const>(values), vector_view<T const>(), vector_view<T>(advantages_.span()),

@@ -80,9 +80,9 @@ public:
         shards_ = std::clamp<std::size_t>(wanted, 1, minibatch());
         std::size_t const of_policy = policy_parameters();
         bool const apart = two && from.options.clip_networks_separately;
-        clipped_.emplace_back(0, apart ? of_policy : parameters_, from.options);
+        clipped_.push_back({0, apart ? of_policy : parameters_, from.options});
         if (apart)
-            clipped_.emplace_back(of_policy, parameters_ - of_policy, from.options);
+            clipped_.push_back({of_policy, parameters_ - of_policy, from.options});
         for (std::size_t i = 0; i < (two ? 2 : 1) * shards_; ++i)
             parts_.emplace_back(from, (minibatch() + shards_ - 1) / shards_, acts && i < shards_, !two || i >= shards_);
         for (std::size_t i = 0; i < clipped_.size(); ++i)
@@ -276,8 +276,7 @@ private:
                 double const kl_sum = evaluate_minibatch(
                     through, std::span<std::uint32_t const>(order).subspan(first, count), total, parameters,
                     [&](std::size_t s) {
-                        return stream(stream_purpose::fraction,
-                                      first_fraction + batch * (std::min)(shards_, count) + s);
+                        return stream(stream_purpose::fraction, first_fraction + batch * shards_ + s);
                     },
                     report.update, all);
                 kl += kl_sum;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gmac/agent/rollout.hpp>
+#include <gmac/agent/value_network.hpp>
 #include <gmac/core/buffer.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/core/random.hpp>
@@ -24,10 +25,7 @@ public:
     using scalar = typename Networks::scalar;
     using observation_type = typename Networks::observation_type;
     using rollout_type = rollout<scalar, observation_type>;
-    using prediction = decltype(std::declval<typename Networks::value_net const&>()
-                                    .predict(std::declval<std::span<scalar const>>(),
-                                             std::declval<matrix_view<scalar const>>(), std::declval<random_stream&>(),
-                                             std::declval<typename Networks::value_net::workspace&>()));
+    using prediction = prediction_by<scalar, typename Networks::value_net>;
     /// Writes the value of each of n states, [n], from what the head says of them and from the states, [n, state size].
     using value_function =
         std::function<void(Head const&, prediction const&, matrix_view<observation_type const>, vector_view<scalar>)>;
