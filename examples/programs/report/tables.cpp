@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tables.hpp"
 
+#include "support/split.hpp"
+
 #include <gmac/core/error.hpp>
 #include <gmac/storage/files.hpp>
 
@@ -26,7 +28,7 @@ using json = nlohmann::ordered_json;
 /// The cells of a line, or what is wrong with it.
 [[nodiscard]] std::optional<std::string> read_row(std::string_view line, std::size_t number,
                                                   std::filesystem::path const& path, std::vector<double>& row) {
-    auto const cells = train::detail::split(line);
+    auto const cells = split(line, ',');
     if (cells.size() != row.size())
         return fmt::format("line {} has {} cells, but the header has {}", number, cells.size(), row.size());
     try {
@@ -75,7 +77,7 @@ train::csv_table read_table(std::filesystem::path const& path, std::vector<probl
             if (line.ends_with('\r'))
                 line.remove_suffix(1);
             if (number == 1) {
-                auto const cells = train::detail::split(line);
+                auto const cells = split(line, ',');
                 table.columns.assign(cells.begin(), cells.end());
                 table.values.resize(cells.size());
                 row.resize(cells.size());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "split.hpp"
+
 #include <gmac/core/error.hpp>
 
 #include <fmt/format.h>
@@ -113,11 +115,8 @@ void read_value(std::string_view name, std::string_view text, std::optional<T>& 
 template <number T>
 void read_value(std::string_view name, std::string_view text, std::vector<T>& value) {
     std::vector<T> read;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        std::size_t const end = (std::min)(text.find(',', begin), text.size());
-        read_value(fmt::format("a number of {}", name), text.substr(begin, end - begin), read.emplace_back());
-        begin = end + 1;
-    }
+    for (std::string_view const piece : split(text, ','))
+        read_value(fmt::format("a number of {}", name), piece, read.emplace_back());
     value = std::move(read);
 }
 

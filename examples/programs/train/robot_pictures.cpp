@@ -22,11 +22,10 @@ public:
     explicit robot_shapes(bullet::locomotion const& world) : world_(world), view_(world.table()) {}
 
     void describe(report::watched_episode& episode) const override {
-        constexpr std::string_view names[]{"left", "middle", "right"};
         json radii = json::array(), sides = json::array();
         for (std::size_t i = 0; i < world_.table().shapes.size(); ++i) {
             radii.push_back(report::json_number(world_.table().shapes[i].radius));
-            sides.push_back(names[static_cast<std::size_t>(view_.sides()[i])]);
+            sides.push_back(name_of(view_.sides()[i]));
         }
         episode.kind = "robot";
         episode.step_seconds = bullet::locomotion::step_seconds;

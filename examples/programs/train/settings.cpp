@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings.hpp"
 
+#include "support/split.hpp"
 #include "trunk_text.hpp"
 
 #include <gmac/core/error.hpp>
@@ -222,15 +223,12 @@ std::vector<std::string> critics_of(settings const& settings) {
     std::vector<std::string> names;
     if (settings.critics.empty())
         return names;
-    for (std::size_t begin = 0; begin <= settings.critics.size();) {
-        std::size_t const end = (std::min)(settings.critics.find(',', begin), settings.critics.size());
-        std::string name = settings.critics.substr(begin, end - begin);
+    for (std::string_view const name : split(settings.critics, ',')) {
         require(!name.empty(), "--critics is \"{}\", but must be names of methods with a comma between two of them",
                 settings.critics);
         require(std::ranges::find(names, name) == names.end(), "--critics is \"{}\", which has {} twice",
                 settings.critics, name);
-        names.push_back(std::move(name));
-        begin = end + 1;
+        names.emplace_back(name);
     }
     return names;
 }

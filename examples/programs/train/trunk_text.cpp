@@ -2,6 +2,7 @@
 #include "trunk_text.hpp"
 
 #include "support/read_value.hpp"
+#include "support/split.hpp"
 
 #include <gmac/core/error.hpp>
 #include <gmac/train/trainer.hpp>
@@ -15,18 +16,7 @@ namespace gmac::examples::train {
 
 namespace {
 
-/// The pieces of a text between separators.
-[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator) {
-    std::vector<std::string> pieces;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        std::size_t const end = (std::min)(text.find(separator, begin), text.size());
-        pieces.emplace_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return pieces;
-}
-
-[[nodiscard]] std::size_t read_size(std::string const& text, std::string_view whole) {
+[[nodiscard]] std::size_t read_size(std::string_view text, std::string_view whole) {
     std::size_t size = 0;
     read_value(fmt::format("--trunk {}", whole), text, size);
     require(size > 0, "--trunk {}: sizes must be at least 1", whole);
@@ -38,7 +28,7 @@ namespace {
 trunk_text read_trunk(std::string_view text) {
     trunk_text read;
     constexpr std::string_view mark = "conv:";
-    for (std::string const& piece : split(text, ',')) {
+    for (std::string_view const piece : split(text, ',')) {
         if (!piece.starts_with(mark)) {
             read.hidden.push_back(read_size(piece, text));
             continue;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/split.hpp"
+
 #include <gmac/core/error.hpp>
 #include <gmac/storage/files.hpp>
 
@@ -44,16 +46,6 @@ struct csv_table {
 
 namespace detail {
 
-[[nodiscard]] inline std::vector<std::string_view> split(std::string_view line) {
-    std::vector<std::string_view> cells;
-    for (std::size_t comma = line.find(','); comma != std::string_view::npos; comma = line.find(',')) {
-        cells.push_back(line.substr(0, comma));
-        line.remove_prefix(comma + 1);
-    }
-    cells.push_back(line);
-    return cells;
-}
-
 /// Calls `visit(number of the line, from 1; line without its end; byte after its end)` for each whole line. What comes
 /// after the last end of a line was cut off by a kill or a full disk.
 template <class Visit>
@@ -84,7 +76,7 @@ void for_each_line(std::string_view text, Visit&& visit) {
     std::string_view const text(reinterpret_cast<char const*>(bytes.data()), bytes.size());
     csv_table table;
     detail::for_each_line(text, [&](std::size_t number, std::string_view line, std::size_t) {
-        auto const cells = detail::split(line);
+        auto const cells = split(line, ',');
         if (number == 1) {
             table.columns.assign(cells.begin(), cells.end());
             table.values.resize(cells.size());
@@ -125,7 +117,7 @@ struct csv_extent {
                       path.string(), number);
         if (number == 1)
             extent.header = line;
-        else if (detail::parse_cell(detail::split(line).front(), number, path) > last)
+        else if (detail::parse_cell(split(line, ',').front(), number, path) > last)
             return false;
         else
             ++extent.rows;

@@ -22,6 +22,9 @@ struct point {
 };
 
 enum class body_side { left, middle, right };
+[[nodiscard]] constexpr std::string_view name_of(body_side side) noexcept {
+    return side == body_side::left ? "left" : side == body_side::middle ? "middle" : "right";
+}
 
 /// A sphere of `radius` swept from one point to another, of which the view is exact: every shape of the tables is one.
 struct silhouette {

@@ -39,10 +39,6 @@ constexpr std::string_view family = "bullet/";
             .value = {}};
 }
 
-[[nodiscard]] constexpr std::string_view name_of(body_side side) noexcept {
-    return side == body_side::left ? "left" : side == body_side::middle ? "middle" : "right";
-}
-
 [[nodiscard]] bullet::robot const& robot_of(stored_run const& run, std::filesystem::path const& path) {
     std::string const& name = run.settings().environment;
     require(
