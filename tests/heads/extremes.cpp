@@ -25,7 +25,7 @@ TEMPLATE_TEST_CASE("the Gaussian-mixture head with raw outputs of any size", "[e
     using T = TestType;
     sweep cases;
     for (auto const& [scale, floor] : {std::pair{0.0025, 1.0}, std::pair{0.25, 0.0}, std::pair{100.0, 1.0},
-                                       std::pair{1e-30, 1e-6}, std::pair{1.0, 0.0}}) {
+                                       std::pair{1e-30, 1e-6}, std::pair{1.0, 0.0}, std::pair{1e-46, 1e10}}) {
         heads::gaussian_mixture<2> const head{.scale = scale, .floor = floor};
         auto raws = extremes<T>();
         raws.insert(raws.end(), {T(-20), T(-50), T(-90), T(-105), T(-180)});
