@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each head's pull-back, from the gradient of its parameters to that of its raw outputs, and the mean that is the value; and
-// the implicit quantile network, whose pull-back is its backward pass.
+// The pull-back of heads that have one, from the gradient of its parameters to that of its raw outputs, and the mean that is
+// the value; and the implicit quantile network, whose pull-back is its backward pass.
 #include "harness.hpp"
 
 #include "flops/network_cost.hpp"
@@ -93,13 +93,17 @@ template <class Head>
 }
 
 template <class T, class Head>
-void add_head(std::string const& name, Head head) {
+void add_pull_back(std::string const& name, Head head) {
     add<T>("pull_back/" + name, [head] {
         auto const p = std::make_shared<problem<T, Head>>();
         return std::pair([p, head] { pull_back_all(head, *p); },
                          work{states, pull_back_operations(head), p->outputs.bytes() + p->gradient.bytes(),
                               in_torch<T>([&] { return torch_pull_back<Head>(floats(p->outputs)); })});
     });
+}
+
+template <class T, class Head>
+void add_mean(std::string const& name, Head head) {
     add<T>("head_mean/" + name, [head] {
         auto const p = std::make_shared<problem<T, Head>>();
         return std::pair(
@@ -176,9 +180,11 @@ void add_quantile_network() {
 
 template <class T>
 void add_all() {
-    add_head<T>("scalar", heads::scalar{});
-    add_head<T>("dirac_64", heads::dirac<64>{});
-    add_head<T>("gaussian_mixture_5", heads::gaussian_mixture<5>{});
+    add_pull_back<T>("scalar", heads::scalar{});
+    add_pull_back<T>("gaussian_mixture_5", heads::gaussian_mixture<5>{});
+    add_mean<T>("scalar", heads::scalar{});
+    add_mean<T>("dirac_64", heads::dirac<64>{});
+    add_mean<T>("gaussian_mixture_5", heads::gaussian_mixture<5>{});
     add_quantile_network<T>();
 }
 

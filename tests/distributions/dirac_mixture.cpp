@@ -54,6 +54,19 @@ TEST_CASE("Points of weight zero are never a quantile nor a sample") {
     CHECK(std::ranges::all_of(values, [](double x) { return x == 1.0 || x == 3.0; }));
 }
 
+TEST_CASE("The distribution function never falls, nor exceeds one, where weights sum to more by rounding") {
+    std::vector<float> weights(10, 0.1f), points;
+    weights.push_back(1e-9f);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+        points.push_back(static_cast<float>(i));
+    dirac_mixture<float> const d(weights, points);
+    for (std::size_t i = 0; i < 9; ++i)
+        CHECK(static_cast<double>(d.cdf(points[i])) == Approx(0.1 * static_cast<double>(i + 1)).epsilon(1e-6));
+    CHECK(d.cdf(9.0f) == 1.0f);
+    CHECK(d.cdf(10.0f) == 1.0f);
+    CHECK(d.quantile(1.0f) == 9.0f); // the least point where it is reached
+}
+
 TEST_CASE("Samples follow the weights") {
     dirac_mixture<double> const d{{0.1, 0.0}, {0.2, 1.0}, {0.7, 2.0}};
     random_stream random(2);

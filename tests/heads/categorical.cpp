@@ -125,3 +125,22 @@ TEST_CASE("Atoms that are none are refused where they are used") {
     CHECK_THROWS_WITH(head.mean(view, vector_view<float>(outputs.data(), 2)),
                       "categorical head: the values overlap the outputs");
 }
+
+TEMPLATE_TEST_CASE("the mean of atoms whose sum overflows", "[extremes]", float, double) {
+    using T = TestType;
+    auto const largest = static_cast<double>(std::numeric_limits<T>::max());
+    constexpr std::size_t N = 51;
+    std::array<T, N> const even{};
+    std::array<T, 1> value;
+    for (double const sign : {-1.0, 1.0}) {
+        double const near = sign * 0.027 * largest, far = sign * 0.029 * largest;
+        heads::categorical<N> const head{.minimum = (std::min)(near, far), .maximum = (std::max)(near, far)};
+        head.mean(matrix_view<T const>(even.data(), 1, N), vector_view<T>(value));
+        CHECK(static_cast<double>(value[0]) == Approx(sign * 0.028 * largest).epsilon(1e-6));
+    }
+    heads::categorical<N> const both{.minimum = -largest / 64, .maximum = largest / 64};
+    auto certain = even;
+    certain[N - 1] = T(1000);
+    both.mean(matrix_view<T const>(certain.data(), 1, N), vector_view<T>(value));
+    CHECK(static_cast<double>(value[0]) == Approx(largest / 64).epsilon(1e-6));
+}

@@ -25,7 +25,7 @@ TEMPLATE_TEST_CASE("the Gaussian-mixture head with raw outputs of any size", "[e
     using T = TestType;
     sweep cases;
     for (auto const& [scale, floor] : {std::pair{0.0025, 1.0}, std::pair{0.25, 0.0}, std::pair{100.0, 1.0},
-                                       std::pair{1e-30, 1e-6}, std::pair{1.0, 0.0}}) {
+                                       std::pair{1e-30, 1e-6}, std::pair{1.0, 0.0}, std::pair{1e-46, 1e10}}) {
         heads::gaussian_mixture<2> const head{.scale = scale, .floor = floor};
         auto raws = extremes<T>();
         raws.insert(raws.end(), {T(-20), T(-50), T(-90), T(-105), T(-180)});
@@ -83,7 +83,6 @@ TEMPLATE_TEST_CASE("the mean of points of any size", "[extremes]", float, double
             matrix_view<T const> const batch(raw.data(), 1, 3);
             dirac.mean(batch, of_batch);
             quantiles.mean(batch, of_quantiles);
-            cases.expect("mean", dirac.mean(raw), exact, 8, sizes, a, b);
             cases.expect("mean of a batch", of_batch[0], exact, 8, sizes, a, b);
             cases.expect("mean of quantiles", of_quantiles[0], exact, 8, sizes, a, b);
         }
@@ -93,7 +92,6 @@ TEMPLATE_TEST_CASE("the mean of points of any size", "[extremes]", float, double
         std::array<T, 1> of_batch;
         dirac.mean(matrix_view<T const>(raw.data(), 1, 3), of_batch);
         CHECK_FALSE(std::isfinite(of_batch[0]));
-        CHECK_FALSE(std::isfinite(dirac.mean(raw)));
     }
 }
 

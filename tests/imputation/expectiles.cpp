@@ -61,6 +61,9 @@ TEST_CASE("Quantiles are samples") {
     std::vector<float> samples(3);
     imputation::from_quantiles(vector_view<float const>(quantiles), samples);
     CHECK(samples == quantiles);
+    std::vector<float> again(3);
+    imputation::from_quantiles(quantiles, vector_view<float>(again));
+    CHECK(again == quantiles);
     samples.resize(2);
     CHECK_THROWS_WITH(imputation::from_quantiles(vector_view<float const>(quantiles), samples),
                       says("samples has 2 elements, but must have 3"));

@@ -5,6 +5,9 @@
 
 #include <gmac/imputation/expectiles.hpp>
 #include <gmac/imputation/huber_quantiles.hpp>
+#include <gmac/imputation/quantiles.hpp>
+
+#include <Eigen/Core>
 
 #include <cmath>
 #include <cstddef>
@@ -72,4 +75,41 @@ TEST_CASE("samples lie further out than their expectiles, up to the end of the n
         CHECK(samples[1] == Approx(0.0).margin(1e-12 * e));
         CHECK(agrees(samples[2], 2.5L * static_cast<long double>(e)));
     }
+}
+
+TEST_CASE("a small threshold makes small conditions, which are met no sooner", "[extremes]") {
+    std::vector<double> samples(2);
+    auto const impute = [&](double kappa, std::vector<double> const& at) {
+        std::vector<double> const given{0.0, 1.0};
+        return imputation::from_huber_quantiles{.kappa = kappa}(vector_view<double const>(given), at, samples);
+    };
+    for (double const kappa : {1e-3, 1e-9, 1e-12, 1e-100, 1e-320}) {
+        CAPTURE(kappa);
+        CHECK_FALSE(impute(kappa, {0.75, 0.25}).met); // Huber quantiles rise with the fraction
+    }
+    // At the first, 1/4 κ for the point above and 3/4 of the distance to the one below: κ/3.
+    CHECK(impute(1e-3, {0.25, 0.75}).met);
+    CHECK(samples[0] == Approx(-1e-3 / 3).epsilon(1e-6));
+    CHECK(samples[1] == Approx(1.0 + 1e-3 / 3).epsilon(1e-9));
+}
+
+TEST_CASE("statistics may be a vector, a view that may be written to, or Eigen's") {
+    std::vector<double> const given{-1.0, 0.0, 2.0}, at{0.25, 0.5, 0.75};
+    std::vector<double> copy = given, wanted(3), samples(3);
+    vector_view<double> const view(copy);
+    Eigen::Vector3d const of_eigen(-1.0, 0.0, 2.0);
+    auto const check = [&](auto const& method) {
+        method(vector_view<double const>(given), at, wanted);
+        method(given, at, samples);
+        CHECK(samples == wanted);
+        samples.assign(3, 0.0);
+        method(of_eigen, at, samples);
+        CHECK(samples == wanted);
+        method(view, at, view); // in place
+        CHECK(copy == wanted);
+        copy = given;
+    };
+    check(imputation::from_expectiles{});
+    check(imputation::from_huber_quantiles{});
+    check([](auto const& quantiles, auto const&, auto&& to) { imputation::from_quantiles(quantiles, to); });
 }

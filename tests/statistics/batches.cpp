@@ -104,6 +104,8 @@ TEST_CASE("what is outside its range, overlaps or has another shape is refused")
     auto own = draw(9);
     CHECK_THROWS_WITH(statistics::evaluate(statistics::cvar(0.1), head, own.view(), own.view().col(0)),
                       says("overlaps"));
+    CHECK_THROWS_WITH(statistics::evaluate(statistics::mean(), heads::dirac<9>(), own.view(), own.view().col(0)),
+                      says("overlaps"));
     std::vector<double> into(B);
     CHECK_THROWS_WITH(statistics::value_and_gradient(statistics::cvar(0.1), head, own.view(), into, own.view()),
                       says("overlaps"));

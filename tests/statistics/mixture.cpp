@@ -197,3 +197,15 @@ TEST_CASE("points in a mixture, components without weight and numbers that are n
             CHECK(std::isnan(value(of, deviations)));
         }
 }
+
+TEMPLATE_TEST_CASE("in a gap between modes, where there is no density, a quantile has no gradient", "", float, double) {
+    using T = TestType;
+    heads::gaussian_mixture<2> const head; // deviations of about 0.065
+    std::vector<T> const outputs{T(0), T(0), T(0), T(10), T(0), T(0)};
+    std::vector<T> value(1), gradient(6, T(7));
+    statistics::value_and_gradient(statistics::quantile(0.5), head, matrix_view<T const>(outputs.data(), 1, 6), value,
+                                   matrix_view<T>(gradient.data(), 1, 6));
+    CHECK(value[0] > T(1));
+    CHECK(value[0] < T(9));
+    CHECK(gradient == std::vector<T>(6, T(0)));
+}

@@ -131,3 +131,51 @@ TEST_CASE("points with a number that is none have no statistic") {
         CHECK(std::isnan(values[1]));
     }
 }
+
+TEMPLATE_TEST_CASE("a quantile at a share of the points is the point that closes it", "", float, double) {
+    using T = TestType;
+    constexpr std::size_t N = 10;
+    table<T> points(1, N);
+    for (std::size_t i = 0; i < N; ++i)
+        points(0, i) = static_cast<T>(i);
+    std::vector<T> value(1), of_state(1);
+    for (std::size_t i = 0; i < N; ++i) {
+        double const p = static_cast<double>(i + 1) / static_cast<double>(N); // the i + 1 lowest of ten
+        CAPTURE(p);
+        statistics::evaluate(statistics::quantile(p), heads::dirac<N>(), points.view(), value);
+        statistics::evaluate(statistic_kind::quantile, std::vector{static_cast<T>(p)}, heads::dirac<N>(), points.view(),
+                             of_state);
+        CHECK(value[0] == static_cast<T>(i));
+        CHECK(of_state[0] == static_cast<T>(i));
+        statistics::evaluate(statistics::quantile(p - 1e-5), heads::dirac<N>(), points.view(), value);
+        CHECK(value[0] == static_cast<T>(i));
+        if (i + 1 < N) {
+            statistics::evaluate(statistics::quantile(p + 1e-5), heads::dirac<N>(), points.view(), value);
+            CHECK(value[0] == static_cast<T>(i + 1));
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("the mean and its gradient where the variance overflows", "", float, double) {
+    using T = TestType;
+    T const far = std::sqrt(std::numeric_limits<T>::max()) * T(100);
+    std::vector<T> value(1), of_state(1);
+    auto const check = [&](auto const& head, std::vector<T> outputs, T mean, std::vector<T> const& slopes) {
+        INFO(head.name);
+        matrix_view<T const> const view(outputs.data(), 1, outputs.size());
+        std::vector<T> gradient(outputs.size());
+        statistics::value_and_gradient(statistics::mean(), head, view, value,
+                                       matrix_view<T>(gradient.data(), 1, gradient.size()));
+        statistics::evaluate(statistic_kind::mean, std::vector{T(0)}, head, view, of_state);
+        CHECK(value[0] == Approx(mean).epsilon(1e-6));
+        CHECK(of_state[0] == Approx(mean).epsilon(1e-6));
+        for (std::size_t i = 0; i < slopes.size(); ++i)
+            CHECK(gradient[i] == Approx(slopes[i]).epsilon(1e-6));
+    };
+    // Equally likely: the slope by a logit is p (x − mean), that by a point or a mean p.
+    check(heads::dirac<2>(), {far * 3, -far}, far, {T(0.5), T(0.5)});
+    check(heads::categorical<2>{.minimum = -static_cast<double>(far), .maximum = 3 * static_cast<double>(far)},
+          {T(0), T(0)}, far, {-far, far});
+    check(heads::gaussian_mixture<2>(), {T(0), T(0), far * 3, -far, T(0), T(0)}, far,
+          {far, -far, T(0.5), T(0.5), T(0), T(0)});
+}

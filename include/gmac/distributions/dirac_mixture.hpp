@@ -186,7 +186,7 @@ private:
         cumulative_.reserve(points_.size());
         T below(0);
         for (point const& c : points_)
-            cumulative_.push_back(below += c.weight);
+            cumulative_.push_back(below = (std::min)(below + c.weight, T(1)));
         // What rounding left over: the distribution function ends at 1, from the last point on that has a weight.
         for (std::size_t i = points_.size(); i-- > 0;) {
             cumulative_[i] = T(1);

@@ -118,8 +118,18 @@ public:
         require(probability > T(0) && probability <= T(1),
                 "gaussian_mixture: the probability of a cvar is {}, but must be in (0, 1]", probability);
         T const end = quantile(probability);
-        if (std::isinf(end))
+        if (std::isinf(end) && end < T(0))
+            return end;
+        if (std::isinf(end) && probability == T(1))
             return mean();
+        if (std::isinf(end)) {
+            gaussian_mixture smaller(*this); // whose quantile does not overflow
+            for (auto& c : smaller.components_) {
+                c.mean /= 64;
+                c.deviation /= 64;
+            }
+            return 64 * smaller.cvar(probability);
+        }
         // E(X; the lowest p) = p x − E max(x − X, 0) for the quantile x of p: right for points at x, too.
         T half = 0;
         for (auto const& c : components_)

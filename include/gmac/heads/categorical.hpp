@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -70,7 +71,8 @@ struct categorical {
     [[nodiscard]] static constexpr std::size_t support_size() noexcept { return N; }
 
     /// The atoms. Throws gmac::error unless minimum < maximum, both finite, so far apart that T tells the atoms from
-    /// each other, and so near that sums of a few distances do not overflow. Batch functions and losses call it.
+    /// each other and their distances have inverses, and so near that sums of a few distances do not overflow. Batch
+    /// functions and losses call it.
     template <class T>
     [[nodiscard]] atom_grid<T, N> grid() const {
         require(
@@ -103,6 +105,10 @@ struct categorical {
                     "categorical head: {} atoms from {} to {} cannot be told from each other in this type", N, minimum,
                     maximum);
             result.inverse_gaps[i] = T(1) / result.gaps[i];
+            require(result.inverse_gaps[i] - result.inverse_gaps[i] == T(0),
+                    "categorical head: {} atoms from {} to {} are too near each other for the inverse of a distance in "
+                    "this type",
+                    N, minimum, maximum);
         }
         return result;
     }
@@ -154,7 +160,11 @@ struct categorical {
         matrix_view<T> const column(values.data(), values.size(), 1, values.stride(), 1);
         require_shape(raw, values.size(), N, "outputs", "categorical head");
         require(!may_overlap(column, raw), "categorical head: the values overlap the outputs");
-        auto const atoms = grid<T>().atoms;
+        auto atoms = grid<T>().atoms;
+        T const shrink = shrink_for_sum(atoms);
+        for (T& atom : atoms)
+            atom = atom * shrink;
+        T const grow = T(1) / shrink;
         for_each_block(raw, [&](auto const& logits, std::size_t first, std::size_t count) {
             using V = std::remove_cvref_t<decltype(logits[0])>;
             V const largest = largest_of(logits);
@@ -165,7 +175,7 @@ struct categorical {
                 total = total + share;
                 sum = sum + share * V(atoms[i]);
             }
-            lanes::store_rows(V(sum / total), column, first, 0, count);
+            lanes::store_rows(V(sum / total * V(grow)), column, first, 0, count);
         });
     }
 
@@ -193,6 +203,14 @@ struct categorical {
     }
 
 private:
+    /// A power of two times which the atoms' sum does not overflow: 1 unless they are huge.
+    template <class T>
+    [[nodiscard]] static T shrink_for_sum(std::array<T, N> const& atoms) noexcept {
+        T const less = T(1) / static_cast<T>(std::bit_ceil(N));
+        T const most = (std::numeric_limits<T>::max)() * less;
+        return atoms[0] < -most || atoms[N - 1] > most ? less : T(1);
+    }
+
     template <class V>
     [[nodiscard]] static V largest_of(std::array<V, N> const& logits) noexcept {
         V largest = logits[0];

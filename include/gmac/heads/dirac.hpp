@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gmac/core/error.hpp>
-#include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
 #include <gmac/heads/detail/row_means.hpp>
 #include <gmac/heads/quantile_outputs.hpp>
@@ -35,33 +34,6 @@ struct dirac {
             fractions[i] = static_cast<T>((static_cast<double>(i) + 0.5) / static_cast<double>(N));
         return fractions;
     }();
-
-    template <class V>
-    struct parameters {
-        std::array<V, N> values;
-    };
-
-    template <class V>
-    [[nodiscard]] constexpr parameters<V> transform(std::array<V, N> const& raw) const noexcept {
-        return {raw};
-    }
-
-    /// From the gradient with respect to the points to the one with respect to the raw outputs: they are the same.
-    template <class V>
-    constexpr void pull_back(std::array<V, N> const& /*raw*/, parameters<V> const& /*points*/,
-                             parameters<V> const& parameter_gradient, std::array<V, N>& raw_gradient) const noexcept {
-        raw_gradient = parameter_gradient.values;
-    }
-
-    /// The mean of the points: the value of the state.
-    template <class V>
-    [[nodiscard]] constexpr V mean(std::array<V, N> const& raw) const noexcept {
-        V const share = lanes::constant<V>(1.0 / static_cast<double>(N));
-        V mean = raw[0] * share; // not the sum, which may overflow
-        for (std::size_t i = 1; i < N; ++i)
-            mean = mean + raw[i] * share;
-        return mean;
-    }
 
     /// The value of each state: outputs [B, N] → values [B]. Throws gmac::error if the shapes do not fit.
     template <class Outputs, class Values>

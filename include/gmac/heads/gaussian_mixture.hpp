@@ -146,7 +146,8 @@ private:
         using lanes::constant;
         constexpr bool single = std::same_as<lanes::scalar_of<V>, float>;
         V const spread = lanes::softplus(x) + constant<V>(floor);
-        if (scale <= 1.0 && scale * floor > (single ? 1e-37 : 1e-307)) // always a normal number
+        constexpr double least = single ? 1e-37 : 1e-307;
+        if (scale <= 1.0 && scale > least && scale * floor > least) // always a normal number
             return lanes::sqrt(V(constant<V>(scale) * spread));
         V root = lanes::sqrt(spread);
         if (floor == 0.0) // softplus tends to exp, whose root underflows later

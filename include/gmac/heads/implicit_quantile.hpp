@@ -24,7 +24,7 @@ namespace gmac::inline GMAC_ABI::heads {
 /// [0, 1), each goes through a cosine embedding cos(π i τ), i = 1 … `embedding`, and a layer of the trunk's width, is
 /// multiplied element-wise with the trunk's features, and passes a layer of `hidden` units to one value.
 ///
-/// `samples` fractions are drawn for every state, or once for all states of a minibatch (`shared`), which saves the
+/// `samples_per_state` fractions are drawn for every state, or once for all states of a minibatch (`shared`), which saves the
 /// embedding. Losses take gmac::quantile_outputs, with [B, N] values and their fractions.
 struct implicit_quantile {
     static constexpr std::string_view name = "implicit_quantile";

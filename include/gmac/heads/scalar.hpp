@@ -35,11 +35,6 @@ struct scalar {
         raw_gradient[0] = parameter_gradient.value;
     }
 
-    template <class V>
-    [[nodiscard]] constexpr V mean(std::array<V, outputs> const& raw) const noexcept {
-        return raw[0];
-    }
-
     /// The value of each state: outputs [B, 1] → values [B]. Throws gmac::error if the shapes do not fit.
     template <class Outputs, class Values>
     constexpr void mean(Outputs&& outputs_of_states, Values&& values_of_states) const {

@@ -3,6 +3,7 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/imputation/detail/conditions.hpp>
 
 #include <Eigen/Core>
 #include <unsupported/Eigen/NonLinearOptimization>
@@ -12,7 +13,6 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
-#include <type_traits>
 
 /// Samples whose expectiles are given (Rowland et al. 2019, "Statistics and samples in distributional reinforcement
 /// learning", Section 4.2). Needs Eigen with its "unsupported" modules, which come with it. Not part of gmac/gmac.hpp.
@@ -21,26 +21,17 @@ namespace gmac::inline GMAC_ABI::imputation {
 namespace detail {
 
 /// f_i(z) = 1/N Σ_j |τ_i − 1{z_j < e_i}| (z_j − e_i): zero for all i if e_i is the τ_i-expectile of the points z.
-struct expectile_conditions {
-    using Scalar = double;
-    using InputType = Eigen::VectorXd;
-    using ValueType = Eigen::VectorXd;
-    using JacobianType = Eigen::MatrixXd;
-    enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
-
-    Eigen::VectorXd expectiles, fractions;
-
-    [[nodiscard]] Eigen::Index inputs() const noexcept { return expectiles.size(); }
-    [[nodiscard]] Eigen::Index values() const noexcept { return expectiles.size(); }
+struct expectile_conditions : conditions {
+    using conditions::conditions;
 
     [[nodiscard]] double level(Eigen::Index i, double z) const noexcept {
-        return z < expectiles[i] ? 1.0 - fractions[i] : fractions[i];
+        return z < statistics[i] ? 1.0 - fractions[i] : fractions[i];
     }
     int operator()(Eigen::VectorXd const& z, Eigen::VectorXd& f) const {
         for (Eigen::Index i = 0; i < values(); ++i) {
             double sum = 0.0;
             for (Eigen::Index j = 0; j < z.size(); ++j)
-                sum += level(i, z[j]) * (z[j] - expectiles[i]);
+                sum += level(i, z[j]) * (z[j] - statistics[i]);
             f[i] = sum / static_cast<double>(z.size());
         }
         return 0;
@@ -71,7 +62,7 @@ struct closed_form {
         auto const each_condition = [&](auto&& visit) {
             for (Eigen::Index i = 0; i < n; ++i) {
                 double const skew = 2.0 * given.fractions[i] - 1.0;
-                double const e = given.expectiles[i];
+                double const e = given.statistics[i];
                 if (std::abs(skew) > 1e-9) // at τ = ½ the condition is the mean
                     visit(e, (1.0 - given.fractions[i]) * (e - mean) / skew, skew > 0.0);
             }
@@ -109,14 +100,14 @@ struct closed_form {
     for (Eigen::Index i = 0; i < given.inputs(); ++i) {
         double const fraction = given.fractions[i];
         if (std::abs(fraction - 0.5) <= 1e-9)
-            return given.expectiles[i];
+            return given.statistics[i];
         if (fraction < 0.5 && fraction > fraction_below) {
             fraction_below = fraction;
-            below = given.expectiles[i];
+            below = given.statistics[i];
         }
         if (fraction > 0.5 && fraction < fraction_above) {
             fraction_above = fraction;
-            above = given.expectiles[i];
+            above = given.statistics[i];
         }
     }
     for (int step = 0; step < 50; ++step) {
@@ -147,66 +138,32 @@ struct from_expectiles {
 
     /// expectiles [N], fractions [N] in (0, 1) → samples [N] in ascending order, which may be the expectiles' memory.
     /// Throws gmac::error if sizes do not match, N is 0, a fraction is not in (0, 1) or an expectile is not finite.
-    template <std::floating_point T>
-    result operator()(vector_view<T const> expectiles, std::type_identity_t<vector_view<T const>> fractions,
-                      std::type_identity_t<vector_view<T>> samples) const {
-        constexpr auto where = "imputation::from_expectiles";
-        require(!expectiles.empty(), "{}: there are no expectiles", where);
-        require_size(fractions, expectiles.size(), "fractions", where);
-        require_size(samples, expectiles.size(), "samples", where);
-
-        // Solved on [−1, 1], so that tolerances mean the same for every scale.
-        double lowest = std::numeric_limits<double>::infinity();
-        double highest = -lowest;
-        for (std::size_t i = 0; i < expectiles.size(); ++i) {
-            auto const e = static_cast<double>(expectiles[i]);
-            auto const fraction = static_cast<double>(fractions[i]);
-            require(std::isfinite(e), "{}: expectile {} is {}, but must be finite", where, i, e);
-            require(fraction > 0.0 && fraction < 1.0, "{}: fraction {} is {}, but must be in (0, 1)", where, i,
-                    fraction);
-            lowest = (std::min)(lowest, e);
-            highest = (std::max)(highest, e);
-        }
-        double const center = 0.5 * lowest + 0.5 * highest;
-        double const scale = 0.5 * highest - 0.5 * lowest;
-        if (!(scale > 0.0)) { // a single point
-            for (std::size_t i = 0; i < samples.size(); ++i)
-                samples[i] = static_cast<T>(center);
+    template <class Expectiles, std::floating_point T = gmac::detail::vector_value<Expectiles const>>
+    result operator()(Expectiles const& expectiles, gmac::detail::vector_of<T const> fractions,
+                      gmac::detail::vector_of<T> samples) const {
+        detail::expectile_conditions given(vector_view<T const>(as_vector(expectiles)), fractions, samples, "expectile",
+                                           "imputation::from_expectiles");
+        if (!(given.scale > 0.0)) { // a single point
+            given.write(Eigen::VectorXd::Zero(given.values()), samples);
             return {0.0, true};
-        }
-        auto const n = static_cast<Eigen::Index>(expectiles.size());
-        detail::expectile_conditions given{Eigen::VectorXd(n), Eigen::VectorXd(n)};
-        for (Eigen::Index i = 0; i < n; ++i) {
-            auto const at = static_cast<std::size_t>(i);
-            given.expectiles[i] = (static_cast<double>(expectiles[at]) - center) / scale;
-            given.fractions[i] = static_cast<double>(fractions[at]);
         }
 
         Eigen::VectorXd points = detail::closed_form(given, detail::expectile_mean(given)).points;
-        double error = error_of(given, points);
+        double error = detail::error_of(given, points);
         if (!(error <= 2.0 * tolerance)) {
             Eigen::VectorXd better = points;
             Eigen::LevenbergMarquardt<detail::expectile_conditions> solver(given);
             solver.parameters.maxfev = max_evaluations;
             solver.parameters.ftol = solver.parameters.xtol = 1e-12;
             solver.minimize(better);
-            double const solved = error_of(given, better);
+            double const solved = detail::error_of(given, better);
             if (solved < error) {
                 error = solved;
                 points = better;
             }
         }
-        std::sort(points.data(), points.data() + n);
-        for (Eigen::Index i = 0; i < n; ++i)
-            samples[static_cast<std::size_t>(i)] = static_cast<T>(center + scale * points[i]);
-        return {scale * error, error <= 2.0 * tolerance};
-    }
-
-private:
-    [[nodiscard]] static double error_of(detail::expectile_conditions const& given, Eigen::VectorXd const& points) {
-        Eigen::VectorXd conditions(given.values());
-        given(points, conditions);
-        return std::sqrt(conditions.squaredNorm() / static_cast<double>(conditions.size()));
+        given.write(points, samples);
+        return {given.scale * error, error <= 2.0 * tolerance};
     }
 };
 

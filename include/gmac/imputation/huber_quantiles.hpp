@@ -3,6 +3,7 @@
 
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
+#include <gmac/imputation/detail/conditions.hpp>
 
 #include <Eigen/Core>
 #include <unsupported/Eigen/NonLinearOptimization>
@@ -13,7 +14,6 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
-#include <type_traits>
 
 /// Samples whose Huber quantiles are given: the imputation strategy (Rowland et al. 2019, "Statistics and samples in
 /// distributional reinforcement learning") for losses::huber_quantile. Needs Eigen with its "unsupported" modules, which
@@ -24,18 +24,10 @@ namespace detail {
 
 /// f_i(z) = 1/N Σ_j |τ_i − 1{z_j < θ_i}| clamp(z_j − θ_i, −κ, κ): zero for all i if θ_i is the τ_i-Huber quantile of the
 /// points z, since it is κ times the loss's slope there.
-struct huber_quantile_conditions {
-    using Scalar = double;
-    using InputType = Eigen::VectorXd;
-    using ValueType = Eigen::VectorXd;
-    using JacobianType = Eigen::MatrixXd;
-    enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
+struct huber_quantile_conditions : conditions {
+    using conditions::conditions;
 
-    Eigen::VectorXd quantiles, fractions;
-    double kappa;
-
-    [[nodiscard]] Eigen::Index inputs() const noexcept { return quantiles.size(); }
-    [[nodiscard]] Eigen::Index values() const noexcept { return quantiles.size(); }
+    double kappa = 0.0; ///< in units of `scale`
 
     [[nodiscard]] static double level(double fraction, double difference) noexcept {
         return difference < 0.0 ? 1.0 - fraction : fraction;
@@ -44,7 +36,7 @@ struct huber_quantile_conditions {
         for (Eigen::Index i = 0; i < values(); ++i) {
             double sum = 0.0;
             for (Eigen::Index j = 0; j < z.size(); ++j) {
-                double const difference = z[j] - quantiles[i];
+                double const difference = z[j] - statistics[i];
                 sum += level(fractions[i], difference) * std::clamp(difference, -kappa, kappa);
             }
             f[i] = sum / static_cast<double>(z.size());
@@ -54,7 +46,7 @@ struct huber_quantile_conditions {
     int df(Eigen::VectorXd const& z, Eigen::MatrixXd& jacobian) const {
         for (Eigen::Index i = 0; i < values(); ++i)
             for (Eigen::Index j = 0; j < z.size(); ++j) {
-                double const difference = z[j] - quantiles[i];
+                double const difference = z[j] - statistics[i];
                 jacobian(i, j) = std::abs(difference) < kappa
                                      ? level(fractions[i], difference) / static_cast<double>(z.size())
                                      : 0.0;
@@ -92,9 +84,9 @@ struct huber_quantile_conditions {
     /// From the quantiles as points, moves each point some times by what its own quantile misses. The map from points to
     /// quantiles smooths, so this sharpens; with too many steps it overshoots.
     [[nodiscard]] Eigen::VectorXd sharpened(int steps) const {
-        Eigen::VectorXd z = quantiles;
+        Eigen::VectorXd z = statistics;
         for (int step = 0; step < steps; ++step) {
-            Eigen::VectorXd missing = quantiles;
+            Eigen::VectorXd missing = statistics;
             for (Eigen::Index i = 0; i < values(); ++i)
                 missing[i] -= quantile_of(z, fractions[i]);
             z += missing;
@@ -116,7 +108,7 @@ struct huber_quantile_conditions {
 /// solution; otherwise the best counts.
 struct from_huber_quantiles {
     double kappa = 1.0;        ///< in units of the return, as in losses::huber_quantile
-    double tolerance = 1e-10;  ///< of the conditions, in units of the quantiles' range: then they count as met
+    double tolerance = 1e-10;  ///< of the conditions, in units of the quantiles' range, or of κ if that is less
     int starts = 8;            ///< at most so many, from 1 to 8
     int max_evaluations = 200; ///< of the solver, for each start
 
@@ -128,64 +120,39 @@ struct from_huber_quantiles {
     /// quantiles [N], fractions [N] in (0, 1) → samples [N] in ascending order, which may be the quantiles' memory.
     /// Throws gmac::error if sizes do not match, N is 0, an option is out of its range, a fraction is not in (0, 1) or a
     /// quantile is not finite.
-    template <std::floating_point T>
-    result operator()(vector_view<T const> quantiles, std::type_identity_t<vector_view<T const>> fractions,
-                      std::type_identity_t<vector_view<T>> samples) const {
+    template <class Quantiles, std::floating_point T = gmac::detail::vector_value<Quantiles const>>
+    result operator()(Quantiles const& quantiles, gmac::detail::vector_of<T const> fractions,
+                      gmac::detail::vector_of<T> samples) const {
         constexpr auto where = "imputation::from_huber_quantiles";
         require(kappa > 0.0, "{}: kappa is {}, but must be positive (from_quantiles is for kappa = 0)", where, kappa);
         require(starts >= 1 && starts <= 8, "{}: starts is {}, but must be from 1 to 8", where, starts);
-        require(!quantiles.empty(), "{}: there are no quantiles", where);
-        require_size(fractions, quantiles.size(), "fractions", where);
-        require_size(samples, quantiles.size(), "samples", where);
-
-        double lowest = std::numeric_limits<double>::infinity();
-        double highest = -lowest;
-        for (std::size_t i = 0; i < quantiles.size(); ++i) {
-            auto const theta = static_cast<double>(quantiles[i]);
-            auto const fraction = static_cast<double>(fractions[i]);
-            require(std::isfinite(theta), "{}: quantile {} is {}, but must be finite", where, i, theta);
-            require(fraction > 0.0 && fraction < 1.0, "{}: fraction {} is {}, but must be in (0, 1)", where, i,
-                    fraction);
-            lowest = (std::min)(lowest, theta);
-            highest = (std::max)(highest, theta);
-        }
-        // Solved on [−1, 1], so that tolerances mean the same for every scale.
-        double const center = 0.5 * lowest + 0.5 * highest;
-        double const scale = 0.5 * highest - 0.5 * lowest;
-        if (!(scale > 0.0)) { // a single point
-            for (std::size_t i = 0; i < samples.size(); ++i)
-                samples[i] = static_cast<T>(center);
+        detail::huber_quantile_conditions given(vector_view<T const>(as_vector(quantiles)), fractions, samples,
+                                                "quantile", where);
+        if (!(given.scale > 0.0)) { // a single point
+            given.write(Eigen::VectorXd::Zero(given.values()), samples);
             return {0.0, true};
         }
-        auto const n = static_cast<Eigen::Index>(quantiles.size());
-        detail::huber_quantile_conditions given{Eigen::VectorXd(n), Eigen::VectorXd(n), kappa / scale};
-        for (Eigen::Index i = 0; i < n; ++i) {
-            auto const at = static_cast<std::size_t>(i);
-            given.quantiles[i] = (static_cast<double>(quantiles[at]) - center) / scale;
-            given.fractions[i] = static_cast<double>(fractions[at]);
-        }
+        given.kappa = kappa / given.scale;
 
         // The order of the starts: the one that most often leads to a solution first.
         constexpr std::array<int, 8> steps{4, 2, 3, 6, 1, 8, 5, 7};
-        Eigen::VectorXd points, conditions(n);
+        Eigen::VectorXd points;
         double error = std::numeric_limits<double>::infinity();
-        for (int start = 0; start < starts && !(error <= 2.0 * tolerance); ++start) {
+        auto const met = [&] { return error / (std::min)(1.0, given.kappa) <= 2.0 * tolerance; };
+        for (int start = 0; start < starts && !met(); ++start) {
             Eigen::VectorXd found = given.sharpened(steps[static_cast<std::size_t>(start)]);
             Eigen::LevenbergMarquardt<detail::huber_quantile_conditions> solver(given);
             solver.parameters.maxfev = max_evaluations;
             solver.parameters.ftol = solver.parameters.xtol = 1e-8; // where there is a solution, the last step is exact
             solver.minimize(found);
-            given(found, conditions);
-            double const left = std::sqrt(conditions.squaredNorm() / static_cast<double>(n));
+            double const left = detail::error_of(given, found);
             if (start == 0 || left < error) {
                 error = left;
                 points = found;
             }
         }
-        std::sort(points.data(), points.data() + n);
-        for (Eigen::Index i = 0; i < n; ++i)
-            samples[static_cast<std::size_t>(i)] = static_cast<T>(center + scale * points[i]);
-        return {scale * error, error <= 2.0 * tolerance};
+        given.write(points, samples);
+        return {given.scale * error, met()};
     }
 };
 

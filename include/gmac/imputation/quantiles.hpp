@@ -6,7 +6,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <type_traits>
 
 namespace gmac::inline GMAC_ABI::imputation {
 
@@ -15,11 +14,12 @@ namespace gmac::inline GMAC_ABI::imputation {
 /// themselves are such samples: the quantile of N equally likely points at τ_i is the i-th of them.
 ///
 /// Copies quantiles [N] to samples [N]. Throws gmac::error if the sizes do not match.
-template <std::floating_point T>
-void from_quantiles(vector_view<T const> quantiles, std::type_identity_t<vector_view<T>> samples) {
-    require_size(samples, quantiles.size(), "samples", "imputation::from_quantiles");
-    for (std::size_t i = 0; i < quantiles.size(); ++i)
-        samples[i] = quantiles[i];
+template <class Quantiles, std::floating_point T = gmac::detail::vector_value<Quantiles const>>
+void from_quantiles(Quantiles const& quantiles, gmac::detail::vector_of<T> samples) {
+    vector_view<T const> const from = as_vector(quantiles);
+    require_size(samples, from.size(), "samples", "imputation::from_quantiles");
+    for (std::size_t i = 0; i < from.size(); ++i)
+        samples[i] = from[i];
 }
 
 } // namespace gmac::inline GMAC_ABI::imputation

@@ -65,14 +65,15 @@ struct categorical_energy {
         auto const predicted = head.transform(logits);
         V difference = lanes::constant<V>(0.0);
         V loss = difference;
-        for (std::size_t i = 0; i < N; ++i) {
+        for (std::size_t i = 0; i + 1 < N; ++i) {
             difference = difference + (predicted.probabilities[i] - masses[i]);
             logits[i] = V(grid.gaps[i] + grid.gaps[i]) * difference;
             loss = loss + logits[i] * difference;
         }
         if constexpr (WithGradient) {
             V slope = lanes::constant<V>(0.0); // with respect to p_i: 4 Σ_{k ≥ i} (z_{k+1} − z_k) D_k
-            for (std::size_t i = N; i-- > 0;) {
+            logits[N - 1] = slope;
+            for (std::size_t i = N - 1; i-- > 0;) {
                 slope = slope + (logits[i] + logits[i]);
                 logits[i] = slope;
             }

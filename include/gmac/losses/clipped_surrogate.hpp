@@ -28,12 +28,19 @@ struct surrogate_sums {
 namespace detail {
 
 /// exp(x) · a, right wherever the product is a number, although exp(x) may not be: then in four steps, none of which
-/// leaves the range between a and the product.
+/// leaves the range between a and the product. 0 if a is, for any finite x.
 [[nodiscard]] inline double scaled_exp(double x, double a) noexcept {
     if (double const factor = std::exp(x); std::isnormal(factor))
         return factor * a;
+    if (a == 0.0 && std::isfinite(x))
+        return a;
     double const root = std::exp(0.25 * x);
     return a * root * root * root * root;
+}
+
+/// exp(x) · share · a, which may be a number although exp(x) · a is too large for one.
+[[nodiscard]] inline double scaled_exp(double x, double share, double a) noexcept {
+    return std::abs(a) < 1.0 ? scaled_exp(0.5 * x, share * scaled_exp(0.5 * x, a)) : scaled_exp(x, share * a);
 }
 
 } // namespace detail
@@ -82,7 +89,7 @@ struct clipped_surrogate {
                 auto const a = static_cast<double>(advantage);
                 auto const share = static_cast<double>(scale);
                 double const wide = flat ? static_cast<double>(bound) * a : detail::scaled_exp(x, a);
-                double const slope = std::isfinite(wide) ? share * wide : detail::scaled_exp(x, share * a);
+                double const slope = std::isfinite(wide) ? share * wide : detail::scaled_exp(x, share, a);
                 slopes[i] = flat ? T(0) : static_cast<T>(-slope);
                 sums.loss -= wide;
             }

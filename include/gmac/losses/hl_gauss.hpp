@@ -37,10 +37,11 @@ struct hl_gauss {
 
     double deviation = 0.75; ///< σ, in widths of a bin
 
-    /// Throws gmac::error unless the deviation is positive and finite. `value` and its like call it.
+    /// Throws gmac::error unless the deviation is in [1e-30, 1e30], whose inverse is a number of any type. `value` and its
+    /// like call it.
     void check() const {
-        require(deviation > 0.0 && deviation <= (std::numeric_limits<double>::max)(),
-                "hl_gauss: deviation is {}, but must be positive and finite", deviation);
+        require(deviation >= 1e-30 && deviation <= 1e30, "hl_gauss: deviation is {}, but must be from 1e-30 to 1e+30",
+                deviation);
     }
 
     /// Throws gmac::error as categorical_cross_entropy::value does, and if the deviation is refused.

@@ -100,18 +100,21 @@ void of_states(Head const& head, Outputs const& outputs, parameters<T> const& wi
     require_shape(points, values.size(), points.cols(), "outputs", "statistic");
     require(points.cols() <= most_points, "statistic: a state has {} points, but may have at most {}", points.cols(),
             most_points);
-    bool const weighed = with.kind != statistic_kind::mean && with.kind != statistic_kind::mean_minus_deviations;
     point_order order;
     std::span<double> const weights(order.weights.data(), points.cols());
     for (std::size_t i = 0; i < points.rows(); ++i) {
         auto const slopes = WithGradient ? gradient.row(i) : vector_view<T>();
-        if (!weighed) {
-            values[i] = mean_and_deviation(points.row(i), slopes, with.kind == statistic_kind::mean ? 0.0 : with.at(i));
-            continue;
+        if (with.kind == statistic_kind::mean) {
+            values[i] = static_cast<T>(mean_of(points.row(i)));
+            for (std::size_t j = 0; j < slopes.size(); ++j)
+                slopes[j] = static_cast<T>(1.0 / static_cast<double>(points.cols()));
+        } else if (with.kind == statistic_kind::mean_minus_deviations) {
+            values[i] = mean_and_deviation(points.row(i), slopes, with.at(i));
+        } else {
+            if (i == 0 || !with.of_states.empty())
+                weigh<T>(with.kind, with.at(i), weights);
+            values[i] = weighted_points(points.row(i), slopes, order);
         }
-        if (i == 0 || !with.of_states.empty())
-            weigh(with.kind, with.at(i), weights);
-        values[i] = weighted_points(points.row(i), slopes, order);
     }
 }
 
@@ -123,10 +126,6 @@ void of_states(heads::scalar const& head, matrix_view<T const> const& outputs, p
         for (std::size_t i = 0; i < outputs.rows(); ++i)
             gradient(i, 0) = T(1);
 }
-
-} // namespace detail
-
-namespace detail {
 
 template <class T>
 [[nodiscard]] quantile_outputs<T const> read_only(quantile_outputs<T> const& outputs) noexcept {
@@ -174,7 +173,8 @@ void checked(Head const& head, Outputs const& outputs, parameters<T> const& with
 /// The statistic of each state's distribution: outputs of the head [B, output size] → values [B], in units of the return.
 /// Nothing is allocated. Heads: gaussian_mixture (closed forms; wang and power by quadrature, to 1e-8 of the distribution's
 /// scale in double), categorical, dirac and implicit_quantile (of the points as they are, at most 4,096 a state), and scalar,
-/// a point. Throws gmac::error if the shapes do not fit, the parameter is outside its range, or the values overlap the
+/// a point. The quantile of a Gaussian mixture at 1, which is infinite, is taken at half a rounding less. Throws gmac::error
+/// if the shapes do not fit, the parameter is outside its range, or the values overlap the
 /// outputs.
 template <class Head, class Outputs, class Values>
 void evaluate(statistic const& of, Head const& head, Outputs const& outputs, Values&& values) {
@@ -182,11 +182,13 @@ void evaluate(statistic const& of, Head const& head, Outputs const& outputs, Val
     auto const from = detail::read_only(outputs);
     using T = typename decltype(from)::value_type;
     auto const to = gmac::detail::result_as<T>(as_vector(values));
-    if (of.kind == statistic_kind::mean)
+    if (of.kind == statistic_kind::mean) {
+        require_no_overlap(as_column(to), detail::columns_of(from), "statistic");
         head.mean(from, to);
-    else
+    } else {
         detail::checked<false>(head, from, detail::parameters<T>{of.kind, static_cast<T>(of.parameter), {}}, to,
                                matrix_view<T>());
+    }
 }
 
 /// The same with a parameter of its own for each state, parameters [B], which may lie where the values will.
@@ -204,7 +206,8 @@ void evaluate(statistic_kind kind, Parameters const& parameters, Head const& hea
 }
 
 /// evaluate(), and the gradient of each state's value with respect to that state's outputs, [B, output size]. Where the
-/// statistic has none, at the border of what cvar counts and of quantiles of points and atoms, it is that of one side.
+/// statistic has none, at the border of what cvar counts and of quantiles of points and atoms, it is that of one side; that
+/// of a quantile in a gap of a Gaussian mixture whose density T cannot tell from 0 is 0.
 /// Throws gmac::error as evaluate() does, and if the gradient overlaps outputs or values.
 template <class Head, class Outputs, class Values, class Gradient>
 void value_and_gradient(statistic const& of, Head const& head, Outputs const& outputs, Values&& values,

@@ -140,9 +140,7 @@ struct sr_lambda {
         if constexpr (detail::require_kinds<T, Source, Targets>()) {
             auto const pass = prepare(rollout, source, targets);
             std::size_t const all = rollout.environments();
-            require(streams.size() == all,
-                    "sr_lambda: there are {} random streams, but must be one for each of {} environments",
-                    streams.size(), all);
+            require_streams(streams, all);
             detail::require_distributions(source, all, detail::locations(source).rows() - all, "sr_lambda");
             auto const run = [&](std::size_t task) {
                 pass(task * detail::environments_at_once, part(streams, task * detail::environments_at_once, all));
@@ -183,9 +181,7 @@ struct sr_lambda {
         if constexpr (detail::require_kinds<T, Source, Targets>()) {
             auto const pass = prepare(rollout, source, targets);
             std::size_t const all = rollout.environments();
-            require(streams.size() == all,
-                    "sr_lambda: there are {} random streams, but must be one for each of {} environments",
-                    streams.size(), all);
+            require_streams(streams, all);
             require(first <= last && last <= all, "sr_lambda: environments {} to {} are asked for, but there are {}",
                     first, last, all);
             for (std::size_t t = 1; t <= rollout.steps(); ++t)
@@ -197,6 +193,12 @@ struct sr_lambda {
     }
 
 private:
+    static void require_streams(std::span<random_stream const> streams, std::size_t environments) {
+        require(streams.size() == environments,
+                "sr_lambda: there are {} random streams, but must be one for each of {} environments", streams.size(),
+                environments);
+    }
+
     /// The streams of a block that starts at `first` and does not reach beyond `last`.
     [[nodiscard]] static std::span<random_stream> part(std::span<random_stream> streams, std::size_t first,
                                                        std::size_t last) noexcept {

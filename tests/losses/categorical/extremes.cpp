@@ -3,6 +3,7 @@
 #include "support/extremes.hpp"
 #include "losses/categorical/problems.hpp"
 #include "support/catch.hpp"
+#include "support/says.hpp"
 
 #include <gmac/losses/categorical_cross_entropy.hpp>
 #include <gmac/losses/categorical_energy.hpp>
@@ -31,7 +32,8 @@ TEMPLATE_TEST_CASE("losses on atoms for logits and targets of any size", "[extre
     sweep cases;
     for (heads::categorical<3> const& head :
          {heads::categorical<3>{.minimum = -10.0, .maximum = 10.0}, heads::categorical<3>{.symlog = true},
-          heads::categorical<3>{.minimum = -1.0, .maximum = 1e30}}) {
+          heads::categorical<3>{.minimum = -1.0, .maximum = 1e30},
+          heads::categorical<3>{.minimum = -1e-30, .maximum = 1e-30}}) {
         auto const atoms = atoms_of(head);
         for (T const a : numbers)
             for (T const b : numbers)
@@ -124,4 +126,31 @@ TEMPLATE_TEST_CASE("atoms so far apart that sums of distances overflow are refus
     CHECK_NOTHROW(heads::categorical<51>{.minimum = -largest / 64, .maximum = largest / 64}.template grid<T>());
     CHECK_THROWS_WITH((heads::categorical<51>{.minimum = -largest, .maximum = largest}.template grid<T>()),
                       Catch::Matchers::Contains("which is too far apart for sums of distances in this type"));
+}
+
+TEMPLATE_TEST_CASE("atoms so near each other that the inverse of a distance overflows are refused", "[extremes]", float,
+                   double) {
+    using T = TestType;
+    auto const least = static_cast<double>((std::numeric_limits<T>::min)());
+    CHECK_NOTHROW(heads::categorical<3>{.minimum = 0.0, .maximum = least}.template grid<T>());
+    CHECK_THROWS_WITH((heads::categorical<3>{.minimum = 0.0, .maximum = least / 4}.template grid<T>()),
+                      says("are too near each other for the inverse of a distance in this type"));
+}
+
+TEMPLATE_TEST_CASE("HL-Gauss with the least and the greatest deviation", "[extremes]", float, double) {
+    using T = TestType;
+    heads::categorical<3> const head{.minimum = 0.0, .maximum = 2.0};
+    for (double const deviation : {1e-30, 1e30})
+        for (T const z : {T(0), T(0.5), T(0.75), T(1), T(1.5), T(2)}) { // some on the edge of a bin
+            atom_problem<T> const p{1, 3, 1, {T(0), T(1), T(2)}, {z}, {}};
+            std::array<T, 3> masses{};
+            losses::hl_gauss{.deviation = deviation}.target_masses(head, p.targets(),
+                                                                   matrix_view<T>(masses.data(), 1, 3));
+            CAPTURE(deviation, z);
+            for (std::size_t i = 0; i < 3; ++i) {
+                real const distance = std::abs(static_cast<real>(z) - static_cast<real>(i));
+                real const alone = distance < 0.5L ? 1 : distance > 0.5L ? 0 : 0.5L;
+                CHECK(agrees(masses[i], deviation < 1 ? alone : real(1) / 3));
+            }
+        }
 }

@@ -192,9 +192,9 @@ TEST_CASE("What does not fit is refused, in words") {
                           name + ": the target weights of state 1 sum to 1.25, but must sum to 1");
     });
     std::vector<double> logits(N), points(1);
-    for (double const bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()})
+    for (double const bad : {0.0, -1.0, 1e-40, 1e40, std::nan(""), std::numeric_limits<double>::infinity()})
         CHECK_THROWS_WITH(losses::hl_gauss{.deviation = bad}.value(straight, matrix_view<double>(logits.data(), 1, N),
                                                                    targets::dirac_particles<double>{
                                                                        {points.data(), 1, 1}}),
-                          fmt::format("hl_gauss: deviation is {}, but must be positive and finite", bad));
+                          fmt::format("hl_gauss: deviation is {}, but must be from 1e-30 to 1e+30", bad));
 }

@@ -96,10 +96,5 @@ template <bool WithDerivatives, class V>
                                              V const& weight) noexcept {
     add_terms<WithDerivatives>(sums, {V(weight * terms.density), V(weight * terms.slope)}, d, q);
 }
-/// e(0, 2σ²) = 2 σ / √π: a component with a copy of itself.
-template <class V>
-[[nodiscard]] inline V self_distance(V const& deviation) noexcept {
-    return lanes::constant<V>(2.0 * inverse_sqrt_pi) * deviation;
-}
 
 } // namespace gmac::inline GMAC_ABI::kernels

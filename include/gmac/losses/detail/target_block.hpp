@@ -108,14 +108,14 @@ public:
     /// The weight of each particle where they are uniform.
     [[nodiscard]] V share() const noexcept { return lanes::constant<V>(1.0 / static_cast<double>(particles())); }
 
-    /// Σ v_j² e(0, 2 τ_j²): each particle with a copy of itself.
+    /// Σ v_j² e(0, 2 τ_j²), each particle with a copy of itself: e(0, 2 τ²) = 2 τ / √π.
     [[nodiscard]] V diagonal() const noexcept {
         V sum = lanes::constant<V>(0.0);
         if constexpr (has_deviations) {
             for (std::size_t j = 0; j < particles(); ++j) {
                 V const deviation = in_unit(lanes::load_rows<V>(targets_.deviations, first_, j, count_));
                 V const weight = weighted() ? lanes::load_rows<V>(targets_.weights, first_, j, count_) : share();
-                sum = sum + weight * weight * kernels::self_distance(deviation);
+                sum = sum + weight * weight * (lanes::constant<V>(2.0 * kernels::inverse_sqrt_pi) * deviation);
             }
         }
         return sum;

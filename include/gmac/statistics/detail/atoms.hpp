@@ -18,12 +18,22 @@ struct atoms_value {
 };
 
 template <class V, class T, std::size_t N>
+[[nodiscard]] atoms_value<V, N> mean_of(std::array<T, N> const& atoms, std::array<V, N> const& probabilities) noexcept {
+    atoms_value<V, N> result;
+    result.value = lanes::constant<V>(0.0);
+    for (std::size_t i = 0; i < N; ++i) {
+        result.gradient[i] = V(atoms[i]);
+        result.value = result.value + probabilities[i] * result.gradient[i];
+    }
+    return result;
+}
+
+template <class V, class T, std::size_t N>
 [[nodiscard]] atoms_value<V, N> mean_and_deviation(std::array<T, N> const& atoms, std::array<V, N> const& probabilities,
                                                    V const& count) noexcept {
     V const zero = lanes::constant<V>(0.0);
-    V mean = zero, variance = zero;
-    for (std::size_t i = 0; i < N; ++i)
-        mean = mean + probabilities[i] * V(atoms[i]);
+    V const mean = mean_of(atoms, probabilities).value;
+    V variance = zero;
     for (std::size_t i = 0; i < N; ++i) {
         V const distance = V(atoms[i]) - mean;
         variance = variance + probabilities[i] * distance * distance;
@@ -44,8 +54,10 @@ template <bool WithGradient, class V, class T, std::size_t N>
 [[nodiscard]] atoms_value<V, N> value_of(statistic_kind kind, V const& parameter, std::array<T, N> const& atoms,
                                          std::array<V, N> const& probabilities) noexcept {
     V const zero = lanes::constant<V>(0.0);
-    if (kind == statistic_kind::mean || kind == statistic_kind::mean_minus_deviations)
-        return mean_and_deviation(atoms, probabilities, kind == statistic_kind::mean ? zero : parameter);
+    if (kind == statistic_kind::mean)
+        return mean_of(atoms, probabilities);
+    if (kind == statistic_kind::mean_minus_deviations)
+        return mean_and_deviation(atoms, probabilities, parameter);
     std::array<V, N> above;
     above[N - 1] = zero;
     for (std::size_t i = N - 1; i-- > 0;)

@@ -126,6 +126,7 @@ template <class V, std::size_t K>
     return result;
 }
 
+/// The gradient is 0 where there is no density, as between points.
 template <class V, std::size_t K>
 [[nodiscard]] mixture_value<V, K> quantile_with_gradient(mixture<V, K> const& m, V const& p) noexcept {
     auto const inverse = inverse_deviations(m);
@@ -141,7 +142,9 @@ template <class V, std::size_t K>
         result.gradient.means[k] = part;
         result.gradient.deviations[k] = part * z;
     }
-    V const share = lanes::constant<V>(1.0) / density;
+    V const least = lanes::constant<V>(4.0 * static_cast<double>((std::numeric_limits<lanes::scalar_of<V>>::min)()));
+    V const one = lanes::constant<V>(1.0);
+    V const share = lanes::select(density < least, lanes::constant<V>(0.0), V(one / density));
     for (std::size_t k = 0; k < K; ++k) {
         result.gradient.weights[k] = result.gradient.weights[k] * share;
         result.gradient.means[k] = result.gradient.means[k] * share;
@@ -150,13 +153,21 @@ template <class V, std::size_t K>
     return result;
 }
 
-/// The mean minus `count` standard deviations; the mean for a count of 0.
+template <class V, std::size_t K>
+[[nodiscard]] mixture_value<V, K> mean_of(mixture<V, K> const& m) noexcept {
+    V const zero = lanes::constant<V>(0.0);
+    mixture_value<V, K> result{zero, {m.means, m.weights, {}}};
+    result.gradient.deviations.fill(zero);
+    for (std::size_t k = 0; k < K; ++k)
+        result.value = result.value + m.weights[k] * m.means[k];
+    return result;
+}
+
+/// The mean minus `count` standard deviations.
 template <class V, std::size_t K>
 [[nodiscard]] mixture_value<V, K> mean_and_deviation(mixture<V, K> const& m, V const& count) noexcept {
     V const zero = lanes::constant<V>(0.0);
-    V mean = zero;
-    for (std::size_t k = 0; k < K; ++k)
-        mean = mean + m.weights[k] * m.means[k];
+    V const mean = mean_of(m).value;
     V variance = zero;
     std::array<V, K> parts;
     for (std::size_t k = 0; k < K; ++k) {
@@ -262,11 +273,12 @@ template <bool WithGradient, class V, std::size_t K>
         case statistic_kind::wang:
         case statistic_kind::power:
             return distorted_mean<WithGradient>(kind, parameter, m);
-        case statistic_kind::mean:
         case statistic_kind::mean_minus_deviations:
+            return mean_and_deviation(m, parameter);
+        case statistic_kind::mean:
             break;
         }
-        return mean_and_deviation(m, kind == statistic_kind::mean ? lanes::constant<V>(0.0) : parameter);
+        return mean_of(m);
     }();
     result.value = result.value + (lanes::taint(m.weights.data(), K) + lanes::taint(m.means.data(), K) +
                                    lanes::taint(m.deviations.data(), K));

@@ -24,12 +24,16 @@ struct point_order {
     std::array<double, most_points> weights; ///< of the points in ascending order
 };
 
-/// The weight of each of N points in ascending order: g((i + 1) / N) − g(i / N).
-inline void weigh(statistic_kind kind, double parameter, std::span<double> weights) noexcept {
+/// The weight of each of N points in ascending order: g((i + 1) / N) − g(i / N). The parameter is a T; where g jumps, T has
+/// to have the same number for a share that is equal to it.
+template <std::floating_point T>
+void weigh(statistic_kind kind, double parameter, std::span<double> weights) noexcept {
     auto const count = static_cast<double>(weights.size());
     double before = 0.0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
-        share<double> const u{static_cast<double>(i + 1) / count, static_cast<double>(weights.size() - 1 - i) / count};
+        share<double> u{static_cast<double>(i + 1) / count, static_cast<double>(weights.size() - 1 - i) / count};
+        if (kind == statistic_kind::quantile)
+            u.below = static_cast<double>(static_cast<T>(u.below));
         double const here = distorted(kind, parameter, u);
         weights[i] = here - before;
         before = here;
@@ -51,15 +55,22 @@ template <std::floating_point T>
     return static_cast<T>(sum);
 }
 
+template <std::floating_point T>
+[[nodiscard]] double mean_of(vector_view<T const> const& points) noexcept {
+    double mean = 0.0;
+    for (std::size_t i = 0; i < points.size(); ++i)
+        mean += static_cast<double>(points[i]) / static_cast<double>(points.size());
+    return mean;
+}
+
 /// The mean minus `count` standard deviations (1/N of the squares), and its gradient, 0 for the deviation's part where that
 /// is 0.
 template <std::floating_point T>
 [[nodiscard]] T mean_and_deviation(vector_view<T const> const& points, vector_view<T> const& gradient,
                                    double count) noexcept {
     auto const n = static_cast<double>(points.size());
-    double mean = 0.0, variance = 0.0;
-    for (std::size_t i = 0; i < points.size(); ++i)
-        mean += static_cast<double>(points[i]) / n;
+    double const mean = mean_of(points);
+    double variance = 0.0;
     for (std::size_t i = 0; i < points.size(); ++i) {
         double const distance = static_cast<double>(points[i]) - mean;
         variance += distance * distance / n;
