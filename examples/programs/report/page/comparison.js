@@ -10,7 +10,9 @@ const choose_looks = (methods) => methods.forEach((method, i) => looks.set(metho
     colour: colours[i % colours.length], dashes: [undefined, "7 4", "2 3"][Math.floor(i / colours.length) % 3],
 }));
 
-const interval_text = ({value, low, high}, digits = 4) => `${readable(value, digits)} (${readable(low, digits)} to ${readable(high, digits)})`;
+/// An interval in units of a mean that may be 0 has no upper end.
+const interval_text = ({value, low, high}, digits = 4) =>
+    `${readable(value, digits)} (${readable(low, digits)} ${is_number(high) ? `to ${readable(high, digits)}` : "and more"})`;
 
 /// A row a method: single scores as dots, an estimate with its interval. rows: [{name, scores, estimate}]
 const interval_chart = (box, {label, rows, x_name}) => {
@@ -23,7 +25,7 @@ const interval_chart = (box, {label, rows, x_name}) => {
             const {colour} = look_of(name);
             const y = place.y(rows.length - i - 0.62);
             picture.append(svg("text", {x: place.left, y: place.y(rows.length - i) + 14}, `${name}: ${interval_text(estimate)}`));
-            picture.append(svg("path", {d: `M${place.x(estimate.low)} ${y}H${place.x(estimate.high)}`, stroke: ink(colour), "stroke-width": 7, opacity: 0.35}));
+            picture.append(svg("path", {d: `M${place.x(estimate.low)} ${y}H${is_number(estimate.high) ? place.x(estimate.high) : place.right}`, stroke: ink(colour), "stroke-width": 7, opacity: 0.35}));
             for (const score of scores)
                 if (is_number(score))
                     picture.append(svg("circle", {cx: place.x(score), cy: y, r: 3, fill: "none", stroke: ink(colour), "stroke-width": 1.5}));
