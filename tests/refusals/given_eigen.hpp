@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/archive.hpp>
 #include <gmac/core/random.hpp>
 #include <gmac/heads.hpp>
 #include <gmac/losses.hpp>

@@ -5,6 +5,9 @@
 #include "support/says.hpp"
 #include "support/scratch_folder.hpp"
 
+#include <array>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +66,35 @@ struct loading {
 };
 
 } // namespace
+
+TEST_CASE("arrays and vectors of numbers are stored as spans of them are") {
+    scratch_folder const folder;
+    std::array<float, 3> fixed{1, 2, 3};
+    std::int32_t plain[2]{4, 5};
+    std::vector<double> many{6, 7, 8, 9};
+    auto const visit = [&](gmac::archive& state) {
+        state("fixed", fixed);
+        state("plain", plain);
+        state("many", many);
+    };
+    auto const as_spans = [&](gmac::archive& state) {
+        state("fixed", std::span<float>(fixed));
+        state("plain", std::span<std::int32_t>(plain));
+        state("many", std::span<double>(many));
+    };
+    CHECK(gmac::snapshot::of(visit) == gmac::snapshot::of(as_spans));
+    gmac::save_checkpoint(folder / "state", {}, visit);
+    fixed = {};
+    plain[1] = 0;
+    many.assign(4, 0.0);
+    gmac::load_checkpoint(folder / "state", visit);
+    CHECK(fixed == std::array<float, 3>{1, 2, 3});
+    CHECK(plain[1] == 5);
+    CHECK(many == std::vector<double>{6, 7, 8, 9});
+    many.push_back(0.0);
+    CHECK(contains(message_of([&] { gmac::load_checkpoint(folder / "state", visit); }),
+                   "many is F64 [4] but must be F64 [5]"));
+}
 
 TEST_CASE("a mismatch is named with both shapes, and nothing is loaded") {
     loading const file{picky_state{}};

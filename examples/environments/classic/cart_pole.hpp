@@ -78,7 +78,7 @@ public:
 
     void persist(gmac::archive& state) {
         std::array<double, 4> all{now_.position, now_.velocity, now_.angle, now_.angular_velocity};
-        state("state", std::span<double>(all));
+        state("state", all);
         now_ = {all[0], all[1], all[2], all[3]};
     }
 

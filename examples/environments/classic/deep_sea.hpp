@@ -94,7 +94,7 @@ public:
 
     void persist(gmac::archive& state) {
         std::array<std::uint64_t, 2> both{row_, column_};
-        state("field", std::span<std::uint64_t>(both));
+        state("field", both);
         gmac::require(both[0] <= size_ && both[1] < size_,
                       "deep_sea: the stored field is row {}, column {}, but the size is {}", both[0], both[1], size_);
         row_ = both[0];

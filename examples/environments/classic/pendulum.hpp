@@ -63,7 +63,7 @@ public:
 
     void persist(gmac::archive& state) {
         std::array<double, 2> all{now_.angle, now_.angular_velocity};
-        state("state", std::span<double>(all));
+        state("state", all);
         now_ = {all[0], all[1]};
     }
 

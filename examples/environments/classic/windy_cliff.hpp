@@ -102,7 +102,7 @@ public:
 
     void persist(gmac::archive& state) {
         std::array<std::int32_t, 2> both{now_.height, now_.column};
-        state("place", std::span<std::int32_t>(both));
+        state("place", both);
         gmac::require(both[0] >= 0 && both[0] < rows && both[1] >= 0 && both[1] < columns,
                       "windy_cliff: the stored place is row {}, column {}, but there are {} rows and {} columns",
                       both[0], both[1], rows, columns);

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -87,6 +88,20 @@ public:
         (*this)(name, std::span<T>(&value, 1));
     }
     void operator()(std::string_view name, std::vector<std::byte>& data) { bytes(full_name(name), data); }
+    /// Arrays, std::vector and other contiguous ranges of numbers, which must have the stored size when loading.
+    template <class Numbers>
+    void operator()(std::string_view name, Numbers&& values) {
+        constexpr bool fits = requires {
+            requires std::is_arithmetic_v<std::remove_reference_t<decltype(*std::data(values))>>;
+            *std::data(values) = *std::data(values);
+            std::size(values);
+        };
+        static_assert(fits,
+                      "gmac::archive stores numbers that can be written to, contiguous ranges of them and "
+                      "std::vector<std::byte>; store the parts of anything else, each by a name");
+        if constexpr (fits)
+            (*this)(name, std::span(std::data(values), std::size(values)));
+    }
 
     /// Puts `name` and a dot before every name visited inside `visit`.
     template <std::invocable Visit>

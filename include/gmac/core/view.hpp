@@ -304,6 +304,20 @@ concept matrix_like = tensor<M> || requires(M& m) { matrix_view(m); };
 template <class R>
 concept vector_like = lazy_tensor<R> || requires(R& r) { vector_view(r); };
 
+/// A temporary with memory of its own, which a view that is stored would outlive.
+template <class M>
+concept passing =
+    !std::is_reference_v<M> &&
+    (
+        requires { requires std::same_as<typename M::PlainObject, std::remove_cv_t<M>>; } ||    // of Eigen
+        requires { requires std::same_as<typename M::temporary_type, std::remove_cv_t<M>>; } || // of xtensor
+        (std::ranges::range<M> && !std::ranges::borrowed_range<M> && !other_tensor<M>));
+template <class M>
+constexpr void require_lasting() noexcept {
+    static_assert(!passing<M>,
+                  "this temporary is gone before the view of it: give it a name, so that it outlives the view");
+}
+
 /// For deduction guides: the element type that views of all of them can have, const if one of them is.
 template <class T, class... Others>
 struct shared_element {
@@ -314,6 +328,7 @@ struct element_of_matrix {};
 template <class M>
     requires requires(M& m) { matrix_view(m); }
 struct element_of_matrix<M> {
+    static_assert((require_lasting<M>(), true));
     using type = typename decltype(matrix_view(std::declval<M&>()))::element_type;
 };
 template <lazy_tensor M>
@@ -323,6 +338,7 @@ struct element_of_vector {};
 template <class R>
     requires requires(R& r) { vector_view(r); }
 struct element_of_vector<R> {
+    static_assert((require_lasting<R>(), true));
     using type = typename decltype(vector_view(std::declval<R&>()))::element_type;
 };
 template <lazy_tensor R>

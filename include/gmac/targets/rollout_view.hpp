@@ -42,10 +42,12 @@ public:
     by_transition(U* data, std::size_t steps, std::size_t environments, std::ptrdiff_t step_stride,
                   std::ptrdiff_t environment_stride) noexcept
         : matrix(of_type(matrix_view<U>(data, steps, environments, step_stride, environment_stride))) {}
-    /// Whatever converts to a view. Throws gmac::error if a tensor has neither one nor two dimensions.
+    /// Whatever converts to a view, and outlives this one. Throws gmac::error if a tensor has neither one nor two dimensions.
     template <class Numbers>
         requires(!std::derived_from<std::remove_cvref_t<Numbers>, matrix>)
-    by_transition(Numbers&& numbers) : matrix(view_of(numbers)) {}
+    by_transition(Numbers&& numbers) : matrix(view_of(numbers)) {
+        gmac::detail::require_lasting<Numbers>();
+    }
 
 private:
     template <class Numbers>

@@ -19,8 +19,8 @@ struct strided {
     T* data;
     std::ptrdiff_t stride;
 
-    strided(matrix_view<T> const& matrix, std::size_t row) noexcept
-        : data(matrix.data() + static_cast<std::ptrdiff_t>(row) * matrix.row_stride()), stride(matrix.col_stride()) {}
+    strided(matrix_view<T> const& of, std::size_t row) noexcept
+        : data(of.data() + static_cast<std::ptrdiff_t>(row) * of.row_stride()), stride(of.col_stride()) {}
     T& operator[](std::size_t i) const noexcept { return data[static_cast<std::ptrdiff_t>(i) * stride]; }
     /// Without its first elements.
     [[nodiscard]] strided from(std::size_t first) const noexcept {
