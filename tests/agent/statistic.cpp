@@ -163,13 +163,15 @@ TEST_CASE("one policy bets if it is told to seek risk, and does not if it is tol
     CHECK_FALSE(agent.value_range());
 }
 
-TEST_CASE("an agent is not told of a range that is none, nor of a number that is none of it") {
+TEST_CASE("an agent is not told of a statistic or a range that is none, nor of a number that is none of it") {
     using gmac::testing::message_of;
     gmac::vector_environment<bet_or_not> worlds(4, 5);
     gmac::agents::gmac<gmac::actors::categorical> agent(worlds, small_options());
     CHECK(message_of([&] {
               agent.value_by(gmac::statistic_range{gmac::statistic_kind::cvar, 0.5, 0.25});
           }).find("must rise") != std::string::npos);
+    CHECK(message_of([&] { agent.value_by(statistics::cvar(2.0)); }) ==
+          "statistic: the probability of cvar is 2, but must be in (0, 1]");
     gmac::conditioned_environments wide(worlds, 7, 2.0f, 3.0f);
     gmac::agents::gmac<gmac::actors::categorical> other(wide, small_options());
     other.value_by(gmac::statistic_range{gmac::statistic_kind::cvar, 0.25, 1.0});

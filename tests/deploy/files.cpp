@@ -200,6 +200,16 @@ TEST_CASE("A checkpoint of a run is no policy", "[deploy]") {
           std::string::npos);
 }
 
+TEST_CASE("A policy is no checkpoint of a run", "[deploy]") {
+    trained<discrete_agent, gmac::testing::line> subject;
+    scratch_folder folder;
+    auto const file = folder.path / "policy.safetensors";
+    save_policy(file, some_policy());
+    auto const message =
+        message_of([&] { return load_checkpoint(file, [&](archive& state) { subject.agent.persist(state); }); });
+    CHECK(message.starts_with("checkpoint " + file.string() + ": this is a policy, not a checkpoint, and "));
+}
+
 TEST_CASE("A description that makes no sense is refused", "[deploy]") {
     CHECK(message_after([](checkpoint& file) { file.metadata["policy"] = "{"; }) ==
           "the description of the policy is not JSON");

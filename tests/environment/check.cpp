@@ -88,6 +88,28 @@ struct counting {
     }
 };
 
+/// Of 4 steps, the third of which is no number in the third episode.
+struct third_of_third {
+    int episode = 0, at = 0;
+
+    static std::size_t observation_size() { return 1; }
+    static gmac::discrete action_space() { return {2}; }
+    void reset(gmac::random_stream&, std::span<float> observation) {
+        ++episode;
+        at = 0;
+        observation[0] = 0.0f;
+    }
+    gmac::transition step(int, gmac::random_stream&, std::span<float> observation) {
+        ++at;
+        observation[0] = episode == 3 && at == 3 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(at);
+        return {.reward = 1.0, .terminated = at == 4};
+    }
+    void persist(gmac::archive& state) {
+        state("episode", episode);
+        state("at", at);
+    }
+};
+
 template <fault Wrong>
 std::string faults_of() {
     return faults(gmac::check_environment<counting<Wrong>>({.steps = 200}));
@@ -123,8 +145,9 @@ TEST_CASE("what is found says how much there is") {
 }
 
 TEST_CASE("what is wrong with an environment is said, with environment, step and quantity") {
-    CHECK(faults_of<fault::unwritten>() ==
-          "observations are written: environment 0, step 0: element 1 of the observation is not written\n");
+    CHECK(
+        faults_of<fault::unwritten>() ==
+        "observations are written: environment 0, step 1 of its episode: element 1 of the observation is not written\n");
     CHECK(faults_of<fault::unwritten_after_reset>() ==
           "observations are written: environment 0, after the reset: element 1 of the observation is not written\n");
     CHECK(faults_of<fault::behind>() ==
@@ -139,8 +162,24 @@ TEST_CASE("what is wrong with an environment is said, with environment, step and
           "episodes end: none ended in 200 steps of 3 environments; gmac::time_limit cuts those that go on\n");
     CHECK_THAT(faults_of<fault::another_course>(),
                gmac::testing::says(
-                   "the same seed and actions give the same: step 0 gives other observations, rewards or ends"));
+                   "the same seed and actions give the same: step 1 gives other observations, rewards or ends"));
     CHECK_THAT(faults_of<fault::forgets>(), gmac::testing::says("a stored state goes on as it was: step "));
     CHECK(faults_of<fault::box>() ==
           "they can be played: the box of actions has the bounds 0.5 and -0.5 for element 1\n");
+}
+
+TEST_CASE("what is not finite is found once, in the step that the environment batch says") {
+    std::string const when = "environment 0, step 3 of its episode";
+    CHECK(faults(gmac::check_environment<third_of_third>()) ==
+          "numbers are finite: " + when + ": element 0 of the observation is nan\n");
+    gmac::vector_environment<third_of_third> worlds(1, 1);
+    std::vector<float> observations(1), rewards(1), actions(1);
+    std::vector<std::uint8_t> flags(2);
+    worlds.reset({observations.data(), 1, 1});
+    auto const play = [&] {
+        for (int t = 0; t < 20; ++t)
+            worlds.step({actions.data(), 1, 1},
+                        {{observations.data(), 1, 1}, {}, {rewards.data(), 1}, {&flags[0], 1}, {&flags[1], 1}});
+    };
+    CHECK_THROWS_WITH(play(), gmac::testing::says(when + ": observation element 0 is nan"));
 }

@@ -116,7 +116,9 @@ TEST_CASE("Atoms that are none are refused where they are used") {
 
     heads::categorical<3> const head;
     CHECK_THROWS_WITH(head.mean(view, vector_view<float>(values.data(), 1)),
-                      "categorical head: outputs is 2 x 3, but must be 1 x 3");
+                      "categorical head: there are 1 values, but must be 2, one for each row of the outputs");
+    CHECK_THROWS_WITH(heads::categorical<4>().mean(view, vector_view<float>(values.data(), 2)),
+                      "categorical head: outputs is 2 x 3, but must be 2 x 4");
     matrix_view<float> const support(points.data(), 2, 3);
     CHECK_THROWS_WITH(head.support(view, matrix_view<float>(points.data(), 3, 2), support),
                       "categorical head: the matrix of points is 3 x 2, but must be 2 x 3");

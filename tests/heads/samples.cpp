@@ -93,12 +93,17 @@ static_assert(losses::sample_head<heads::implicit_quantile> && losses::quantile_
 TEST_CASE("Heads check what they are given") {
     std::vector<double> numbers(6), values(3);
     matrix_view<double> const outputs(numbers.data(), 2, 3);
-    CHECK_THROWS_WITH(heads::dirac<3>{}.mean(outputs, values), "dirac head: outputs is 2 x 3, but must be 3 x 3");
+    CHECK_THROWS_WITH(heads::dirac<3>{}.mean(outputs, values),
+                      "dirac head: there are 3 values, but must be 2, one for each row of the outputs");
     CHECK_THROWS_WITH(heads::dirac<4>{}.support(outputs, outputs), "dirac head: outputs is 2 x 3, but must be 2 x 4");
     CHECK_THROWS_WITH(heads::dirac<3>{}.support(outputs, matrix_view<double>(numbers.data(), 3, 2)),
                       "dirac head: the matrix of points is 3 x 2, but must be 2 x 3");
     CHECK_THROWS_WITH(heads::implicit_quantile{}.mean(outputs, values),
-                      "implicit_quantile head: outputs is 2 x 3, but must be 3 x 64");
+                      "implicit_quantile head: there are 3 values, but must be 2, one for each row of the outputs");
+    values.resize(2);
+    CHECK_THROWS_WITH(heads::implicit_quantile{}.mean(outputs, values),
+                      "implicit_quantile head: outputs is 2 x 3, but must be 2 x 64");
+    CHECK_THROWS_WITH(heads::dirac<4>{}.mean(outputs, values), "dirac head: outputs is 2 x 3, but must be 2 x 4");
     random_stream random(1);
     CHECK_THROWS_WITH(heads::implicit_quantile{}.draw(random, outputs),
                       "implicit_quantile head: fractions is 2 x 3, but must have 64 columns");

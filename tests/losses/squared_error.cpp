@@ -77,6 +77,10 @@ TEST_CASE("squared errors refuse what does not fit") {
     CHECK_THROWS_WITH(plain.value(head, outputs, four), says("squared_error: returns has 4 elements, but must have 3"));
     CHECK_THROWS_WITH(plain.value(head, two_columns, three), says("outputs is 3 x 2, but must be 3 x 1"));
     CHECK_THROWS_WITH(plain.value_and_gradient(head, outputs, three, two_columns), says("the gradient is 3 x 2"));
+    CHECK_THROWS_WITH(plain.value_and_gradient(head, outputs, four, two_columns),
+                      says("squared_error: returns has 4 elements, but must have 3"));
+    CHECK_THROWS_WITH(clipped.value_and_gradient(head, outputs, targets, two_columns),
+                      says("clipped_squared_error: old_values has 4 elements, but must have 3"));
     CHECK_THROWS_WITH(plain.value(head, outputs.topRows(0), std::vector<double>{}), says("the batch is empty"));
     CHECK_THROWS_WITH(clipped.value(head, outputs, targets),
                       says("clipped_squared_error: old_values has 4 elements, but must have 3"));

@@ -100,7 +100,14 @@ TEST_CASE("what is outside its range, overlaps or has another shape is refused")
     CHECK_THROWS_WITH(of(statistics::power(std::nan(""))), says("power is nan, but must be in [-20, 20]"));
     CHECK_THROWS_WITH(of(statistics::mean_minus_deviations(INFINITY)), says("inf, but must be finite"));
     CHECK_THROWS_WITH(statistics::evaluate(statistics::cvar(0.1), head, outputs.view(), few),
-                      says("outputs is 37 x 9, but must be 3 x 9"));
+                      "statistic: there are 3 values, but must be 37, one for each row of the outputs");
+    CHECK_THROWS_WITH(statistics::evaluate(statistics::mean(), head, outputs.view(), few),
+                      "gaussian_mixture head: there are 3 values, but must be 37, one for each row of the outputs");
+    std::vector<float> const levels(B, 0.5f);
+    CHECK_THROWS_WITH(statistics::evaluate(statistic_kind::cvar, levels, head, outputs.view(), few),
+                      "statistic: there are 3 values, but must be 37, one for each row of the outputs");
+    CHECK_THROWS_WITH(statistics::evaluate(statistics::cvar(0.1), heads::gaussian_mixture<2>(), outputs.view(), values),
+                      says("outputs is 37 x 9, but must be 37 x 6"));
     auto own = draw(9);
     CHECK_THROWS_WITH(statistics::evaluate(statistics::cvar(0.1), head, own.view(), own.view().col(0)),
                       says("overlaps"));

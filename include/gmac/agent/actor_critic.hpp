@@ -240,9 +240,11 @@ public:
     /// threads may call at once. The TD error is then
     ///     δ = r + γ ρ(Z(x')) − ρ(Z(x)),
     /// and with λ = 1 the statistic is only a baseline (docs/mathematics.md). What the critic learns stays what it was. Not
-    /// part of what is saved.
+    /// part of what is saved. Throws gmac::error for a statistic whose parameter is outside its range.
     template <class Function>
     void value_by(Function function) {
+        if constexpr (std::same_as<Function, statistic>)
+            validate(function);
         using values = detail::state_values<network_type, Head>;
         if constexpr (std::constructible_from<typename values::value_function, Function>)
             values_.value_by(std::move(function));

@@ -72,6 +72,14 @@ private:
     std::map<std::string, std::vector<std::byte>> pieces_;
 };
 
+/// Whether all are equal; a NaN is equal to a NaN.
+template <class O>
+[[nodiscard]] bool same_numbers(std::vector<O> const& a, std::vector<O> const& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](O x, O y) {
+        return x == y || (std::isnan(static_cast<double>(x)) && std::isnan(static_cast<double>(y)));
+    });
+}
+
 /// What actions there are.
 [[nodiscard]] inline std::string text_of(action_space const& space) {
     if (auto const* const numbers = std::get_if<discrete>(&space))
@@ -218,7 +226,7 @@ private:
                         result.terminated[e] + result.truncated[e] < 2,
                     "environment {}: terminated is {} and truncated {}, but flags are 0 or 1 and never both 1", e,
                     result.terminated[e], result.truncated[e]);
-        if (then_observe && observed() != result.observations)
+        if (then_observe && !same_numbers(observed(), result.observations))
             result.differs = "`observe` gives other observations than the reset or step before it";
         return result;
     }
@@ -405,24 +413,34 @@ template <observation_element O>
         return std::string("nothing is written outside of its memory");
     });
     std::size_t const size = first_reset.observations.size() / options.environments;
+    auto const ended = [&](std::size_t e, std::size_t t) { return first[t].terminated[e] + first[t].truncated[e] > 0; };
+    /// Which environment gave something in `first`, and when, counted as vector_environment does.
+    auto const at_step = [&](std::size_t e, std::size_t t) {
+        std::size_t step = 1;
+        while (step <= t && !ended(e, t - step))
+            ++step;
+        return fmt::format("environment {}, step {} of its episode", e, step);
+    };
+    auto const after_reset = [](std::size_t e) { return fmt::format("environment {}, after the reset", e); };
+    auto const at_observation = [&](std::size_t e, std::size_t t) {
+        return ended(e, t) ? after_reset(e) : at_step(e, t);
+    };
     ask("observations are written", [&] {
         play one = start(options.environments, other_fill);
         record const second_reset = one.reset();
         auto const second = run(one, options.steps);
-        auto const look = [&](record const& a, record const& b, std::string const& when) {
+        auto const look = [&](record const& a, record const& b, auto const& when) {
             for (std::size_t i = 0; i < a.observations.size(); ++i)
-                require(a.observations[i] != fill || b.observations[i] != other_fill,
-                        "environment {}, {}: element {} of the observation is not written", i / size, when, i % size);
-            for (std::size_t i = 0; i < a.finals.size(); ++i)
-                require((a.terminated[i / size] == 0 && a.truncated[i / size] == 0) || a.finals[i] != fill ||
-                            b.finals[i] != other_fill,
-                        "environment {}, {}: element {} of the final observation is not written", i / size, when,
-                        i % size);
+                if (a.observations[i] == fill && b.observations[i] == other_fill)
+                    fail("{}: element {} of the observation is not written", when(i / size), i % size);
         };
-        look(first_reset, second_reset, "after the reset");
+        look(first_reset, second_reset, after_reset);
         auto low = static_cast<double>(first_reset.observations[0]), high = low;
         for (std::size_t t = 0; t < options.steps; ++t) {
-            look(first[t], second[t], fmt::format("step {}", t));
+            look(first[t], second[t], [&](std::size_t e) { return at_observation(e, t); });
+            for (std::size_t i = 0; i < first[t].finals.size(); ++i)
+                if (ended(i / size, t) && first[t].finals[i] == fill && second[t].finals[i] == other_fill)
+                    fail("{}: element {} of the final observation is not written", at_step(i / size, t), i % size);
             for (O const x : first[t].observations) {
                 low = (std::min)(low, static_cast<double>(x));
                 high = (std::max)(high, static_cast<double>(x));
@@ -434,12 +452,13 @@ template <observation_element O>
         double low = std::numeric_limits<double>::infinity(), high = -low;
         for (std::size_t t = 0; t < options.steps; ++t) {
             for (std::size_t i = 0; i < first[t].observations.size(); ++i)
-                require(std::isfinite(static_cast<double>(first[t].observations[i])),
-                        "environment {}, step {}: element {} of the observation is {}", i / size, t, i % size,
-                        first[t].observations[i]);
+                if (!std::isfinite(static_cast<double>(first[t].observations[i])))
+                    fail("{}: element {} of the observation is {}", at_observation(i / size, t), i % size,
+                         first[t].observations[i]);
             for (std::size_t e = 0; e < options.environments; ++e) {
                 auto const reward = static_cast<double>(first[t].rewards[e]);
-                require(std::isfinite(reward), "environment {}, step {}: the reward is {}", e, t, reward);
+                if (!std::isfinite(reward))
+                    fail("{}: the reward is {}", at_step(e, t), reward);
                 low = (std::min)(low, reward);
                 high = (std::max)(high, reward);
             }
@@ -462,14 +481,14 @@ template <observation_element O>
     ask("`observe` repeats the last observations", [&] {
         require(first_reset.differs.empty(), "after the reset: {}", first_reset.differs);
         for (std::size_t t = 0; t < options.steps; ++t)
-            require(first[t].differs.empty(), "step {}: {}", t, first[t].differs);
+            require(first[t].differs.empty(), "step {}: {}", t + 1, first[t].differs);
         return std::string("after each step");
     });
     ask("the same seed and actions give the same", [&] {
         play one = start(options.environments, fill);
         require(same(first_reset.observations, one.reset().observations), "the reset gives other observations");
         std::size_t const t = first_difference(first, run(one, options.steps));
-        require(t == options.steps, "step {} gives other observations, rewards or ends", t);
+        require(t == options.steps, "step {} gives other observations, rewards or ends", t + 1);
         return fmt::format("over {} steps", t);
     });
     ask("a stored state goes on as it was", [&] {
@@ -485,7 +504,8 @@ template <observation_element O>
         one.worlds().persist(state);
         state.rewind();
         other.worlds().persist(state);
-        require(other.observed() == one.observed(), "`observe` gives other observations where the state is loaded");
+        require(detail::same_numbers(other.observed(), one.observed()),
+                "`observe` gives other observations where the state is loaded");
         other.act_like(one);
         auto const wanted = run(one, half), got = run(other, half);
         std::size_t const t = first_difference(wanted, got);

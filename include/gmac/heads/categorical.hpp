@@ -158,7 +158,8 @@ struct categorical {
         using T = typename decltype(raw)::value_type;
         auto const values = gmac::detail::result_as<T>(as_vector(values_of_states));
         matrix_view<T> const column(values.data(), values.size(), 1, values.stride(), 1);
-        require_shape(raw, values.size(), N, "outputs", "categorical head");
+        gmac::detail::require_values(values.size(), raw.rows(), "categorical head");
+        require_shape(raw, raw.rows(), N, "outputs", "categorical head");
         require(!may_overlap(column, raw), "categorical head: the values overlap the outputs");
         auto atoms = grid<T>().atoms;
         T const shrink = shrink_for_sum(atoms);

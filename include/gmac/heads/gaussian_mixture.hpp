@@ -104,7 +104,8 @@ struct gaussian_mixture {
         auto const raw = as_matrix(outputs_of_states);
         using T = typename decltype(raw)::value_type;
         auto const values = gmac::detail::result_as<T>(as_vector(values_of_states));
-        require_shape(raw, values.size(), outputs, "outputs", "gaussian_mixture head");
+        gmac::detail::require_values(values.size(), raw.rows(), "gaussian_mixture head");
+        require_shape(raw, raw.rows(), outputs, "outputs", "gaussian_mixture head");
         matrix_view<T> const column = as_column(values);
         require(!may_overlap(column, raw), "gaussian_mixture head: the values overlap the outputs");
         for_each_block(raw, [&](auto const& block, std::size_t first, std::size_t count) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/result.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/view.hpp>
 
@@ -40,7 +41,8 @@ struct scalar {
     constexpr void mean(Outputs&& outputs_of_states, Values&& values_of_states) const {
         auto const raw = as_matrix(outputs_of_states);
         auto const values = as_vector(values_of_states);
-        require_shape(raw, values.size(), outputs, "outputs", "scalar head");
+        gmac::detail::require_values(values.size(), raw.rows(), "scalar head");
+        require_shape(raw, raw.rows(), outputs, "outputs", "scalar head");
         for (std::size_t i = 0; i < values.size(); ++i)
             values[i] = raw(i, 0);
     }

@@ -24,6 +24,9 @@ struct huber_quantile;
 struct expectile;
 struct sample_energy;
 struct gaussian_mixture_energy;
+struct categorical_cross_entropy;
+struct categorical_energy;
+struct hl_gauss;
 
 /// Whether the loss can learn what the head predicts. A loss says so by its member
 /// `template <class Head> static constexpr bool fits_head`; one without it is taken to fit every head.
@@ -179,6 +182,34 @@ template <class Loss, class Head>
         static_assert(fits_head<Loss, Head>,
                       "losses::gaussian_mixture_energy does not fit this head, whose transform gives no weights, "
                       "means and deviations: use a loss that fits it, or heads::gaussian_mixture<K>");
+    return fits_head<Loss, Head>;
+}
+
+template <class Loss, class Head>
+    requires(std::same_as<Loss, categorical_cross_entropy> || std::same_as<Loss, categorical_energy> ||
+             std::same_as<Loss, hl_gauss>)
+[[nodiscard]] consteval bool require_fit() {
+    constexpr auto head = detail::kind_of<Head>;
+    if constexpr (head == detail::known::scalar)
+        static_assert(fits_head<Loss, Head>,
+                      "this categorical loss does not fit heads::scalar: this loss fits heads::categorical<N>; "
+                      "this head fits squared_error and clipped_squared_error");
+    else if constexpr (head == detail::known::dirac)
+        static_assert(fits_head<Loss, Head>,
+                      "this categorical loss does not fit heads::dirac<N>: this loss fits heads::categorical<N>; "
+                      "this head fits huber_quantile, expectile and sample_energy");
+    else if constexpr (head == detail::known::implicit_quantile)
+        static_assert(fits_head<Loss, Head>,
+                      "this categorical loss does not fit heads::implicit_quantile: this loss fits "
+                      "heads::categorical<N>; this head fits huber_quantile, expectile and sample_energy");
+    else if constexpr (head == detail::known::gaussian_mixture)
+        static_assert(fits_head<Loss, Head>,
+                      "this categorical loss does not fit heads::gaussian_mixture<K>: this loss fits "
+                      "heads::categorical<N>; this head fits gaussian_mixture_energy");
+    else
+        static_assert(fits_head<Loss, Head>,
+                      "this categorical loss does not fit this head, which is no softmax on atoms: use a loss "
+                      "that fits it, or heads::categorical<N>");
     return fits_head<Loss, Head>;
 }
 

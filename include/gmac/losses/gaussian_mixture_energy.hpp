@@ -30,6 +30,17 @@ concept gaussian_mixture_head = requires(Head const& head, std::array<float, Hea
     { Head::components } -> std::convertible_to<std::size_t>;
 };
 
+namespace detail {
+
+template <class Targets>
+inline constexpr bool are_particles = false;
+template <class T>
+inline constexpr bool are_particles<targets::gaussian_particles<T>> = true;
+template <class T>
+inline constexpr bool are_particles<targets::dirac_particles<T>> = true;
+
+} // namespace detail
+
 /// The energy distance between the predicted Gaussian mixture U and the target V, in closed form (GMAC in the
 /// paper, with its slips put right):
 ///     2 δ(U, V) − δ(U, U) [− δ(V, V)],   δ(U, V) = Σ_ij w_i v_j E|N(μ_i − ν_j, σ_i² + τ_j²)|,
@@ -60,7 +71,7 @@ struct gaussian_mixture_energy {
     [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
-        return evaluate<lanes::lane_for_t<T>, false, T>(head, raw, detail::targets_as<T>(targets), {});
+        return evaluate<lanes::lane_for_t<T>, false, T>(head, raw, particles_as<T>(targets), {});
     }
 
     /// Also writes the gradient with respect to the raw outputs, in the same pass. It may be written over the outputs;
@@ -69,7 +80,7 @@ struct gaussian_mixture_energy {
     auto value_and_gradient(Head const& head, Outputs&& outputs, Targets const& targets, Gradient&& gradient) const {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
-        return value_and_gradient_in_lanes<lanes::lane_for_t<T>>(head, raw, detail::targets_as<T>(targets),
+        return value_and_gradient_in_lanes<lanes::lane_for_t<T>>(head, raw, particles_as<T>(targets),
                                                                  detail::gradient_as<T>(as_matrix(gradient)));
     }
 
@@ -77,13 +88,6 @@ struct gaussian_mixture_energy {
     template <class V, class Head, class T, class Targets>
     auto value_and_gradient_in_lanes(Head const& head, matrix_view<T> outputs, Targets const& targets,
                                      matrix_view<lanes::scalar_of<V>> gradient) const {
-        require_shape(gradient, outputs.rows(), Head::outputs, "the gradient", name);
-        require(same_elements(gradient, outputs) || !may_overlap(gradient, outputs),
-                "gaussian_mixture_energy: the gradient overlaps the outputs, but must be apart from them or the same");
-        detail::for_each_part(targets, [&](auto const& part, std::string_view what) {
-            require(!may_overlap(gradient, part), "gaussian_mixture_energy: the gradient overlaps the target's {}",
-                    what);
-        });
         return evaluate<V, true, lanes::scalar_of<V>>(head, outputs, targets, gradient);
     }
 
@@ -105,11 +109,33 @@ struct gaussian_mixture_energy {
     }
 
 private:
+    /// Targets as views of T. What are no particles stops the compilation with one sentence.
+    template <class T, class Targets>
+    static constexpr auto particles_as(Targets const& targets) noexcept {
+        static_assert(detail::are_particles<Targets>,
+                      "gaussian_mixture_energy compares distributions: its targets are targets::gaussian_particles or "
+                      "targets::dirac_particles");
+        if constexpr (detail::are_particles<Targets>)
+            return detail::targets_as<T>(targets);
+        else
+            return targets::gaussian_particles<T const>();
+    }
+
     template <class V, bool WithGradient, class T, class Head, class Targets>
     T evaluate(Head const& head, matrix_view<T const> outputs, Targets const& targets, matrix_view<T> gradient) const {
         require(outputs.rows() > 0, "gaussian_mixture_energy: the batch is empty, but must have at least one state");
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
         targets::require_targets(targets, outputs.rows(), name);
+        if constexpr (WithGradient) {
+            require_shape(gradient, outputs.rows(), Head::outputs, "the gradient", name);
+            require(
+                same_elements(gradient, outputs) || !may_overlap(gradient, outputs),
+                "gaussian_mixture_energy: the gradient overlaps the outputs, but must be apart from them or the same");
+            detail::for_each_part(targets, [&](auto const& part, std::string_view what) {
+                require(!may_overlap(gradient, part), "gaussian_mixture_energy: the gradient overlaps the target's {}",
+                        what);
+            });
+        }
         if constexpr (requires { head.check(); })
             head.check();
         return detail::mean_over_states<V>(outputs.rows(), [&](std::size_t first, std::size_t count) {

@@ -92,10 +92,7 @@ struct squared_error {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
         matrix_view<T> const to = detail::gradient_as<T>(as_matrix(gradient));
-        require_shape(to, raw.rows(), Head::outputs, "the gradient", name);
-        auto const wanted = detail::targets_as<T>(as_vector(returns));
-        detail::require_apart(to, raw, wanted, name);
-        return evaluate<true, T>(head, raw, wanted, to);
+        return evaluate<true, T>(head, raw, detail::targets_as<T>(as_vector(returns)), to);
     }
 
     /// A head that does not fit is refused at compile time, in one sentence.
@@ -117,6 +114,10 @@ private:
         require(outputs.rows() > 0, "squared_error: the batch is empty, but must have at least one state");
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
         require_size(returns, outputs.rows(), "returns", name);
+        if constexpr (WithGradient) {
+            require_shape(gradient, outputs.rows(), Head::outputs, "the gradient", name);
+            detail::require_apart(gradient, outputs, returns, name);
+        }
         auto const wanted = as_column(returns);
         return detail::mean_pointwise<WithGradient>(head, outputs, gradient,
                                                     [&]<class V>(V const& value, std::size_t first, std::size_t count) {
@@ -146,8 +147,7 @@ struct clipped_squared_error {
     [[nodiscard]] auto value(Head const& head, Outputs&& outputs, Targets const& targets) const {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
-        return evaluate<false, T>(head, raw, detail::targets_as<T>(as_vector(targets.returns)),
-                                  detail::targets_as<T>(as_vector(targets.old_values)), {});
+        return evaluate<false, T>(head, raw, targets_in<T>(targets), {});
     }
 
     /// Also writes the gradient with respect to the raw outputs; it may be written over the outputs.
@@ -156,12 +156,7 @@ struct clipped_squared_error {
         auto const raw = as_matrix(outputs);
         using T = typename decltype(raw)::value_type;
         matrix_view<T> const to = detail::gradient_as<T>(as_matrix(gradient));
-        require_shape(to, raw.rows(), Head::outputs, "the gradient", name);
-        auto const returns = detail::targets_as<T>(as_vector(targets.returns));
-        auto const old_values = detail::targets_as<T>(as_vector(targets.old_values));
-        detail::require_apart(to, raw, returns, name);
-        detail::require_apart(to, raw, old_values, name);
-        return evaluate<true, T>(head, raw, returns, old_values, to);
+        return evaluate<true, T>(head, raw, targets_in<T>(targets), to);
     }
 
     /// A head that does not fit is refused at compile time, in one sentence.
@@ -177,16 +172,38 @@ struct clipped_squared_error {
     }
 
 private:
+    /// What are no such targets stops the compilation with one sentence.
+    template <class T, class Targets>
+    static targets::clipped_returns<T const> targets_in(Targets const& targets) {
+        constexpr bool fit = requires {
+            targets.returns;
+            targets.old_values;
+        };
+        static_assert(fit,
+                      "clipped_squared_error compares with returns and old values: its targets are "
+                      "targets::clipped_returns");
+        if constexpr (fit)
+            return {detail::targets_as<T>(as_vector(targets.returns)),
+                    detail::targets_as<T>(as_vector(targets.old_values))};
+        else
+            return {};
+    }
+
     template <bool WithGradient, class T, class Head>
-    T evaluate(Head const& head, matrix_view<T const> outputs, vector_view<T const> returns,
-               vector_view<T const> old_values, matrix_view<T> gradient) const {
+    T evaluate(Head const& head, matrix_view<T const> outputs, targets::clipped_returns<T const> const& targets,
+               matrix_view<T> gradient) const {
         require(clip >= 0.0, "clipped_squared_error: clip is {}, but must not be negative", clip);
         require(outputs.rows() > 0, "clipped_squared_error: the batch is empty, but must have at least one state");
         require_shape(outputs, outputs.rows(), Head::outputs, "outputs", name);
-        require_size(returns, outputs.rows(), "returns", name);
-        require_size(old_values, outputs.rows(), "old_values", name);
-        auto const wanted = as_column(returns);
-        auto const old = as_column(old_values);
+        require_size(targets.returns, outputs.rows(), "returns", name);
+        require_size(targets.old_values, outputs.rows(), "old_values", name);
+        if constexpr (WithGradient) {
+            require_shape(gradient, outputs.rows(), Head::outputs, "the gradient", name);
+            detail::require_apart(gradient, outputs, targets.returns, name);
+            detail::require_apart(gradient, outputs, targets.old_values, name);
+        }
+        auto const wanted = as_column(targets.returns);
+        auto const old = as_column(targets.old_values);
         return detail::mean_pointwise<WithGradient>(head, outputs, gradient,
                                                     [&]<class V>(V const& value, std::size_t first, std::size_t count) {
                                                         return pointwise(value,

@@ -154,6 +154,7 @@ template <bool WithGradient, class Head, class Outputs, class T>
 void checked(Head const& head, Outputs const& outputs, parameters<T> const& with, vector_view<T> const& values,
              matrix_view<T> const& gradient) {
     auto const columns = columns_of(outputs);
+    gmac::detail::require_values(values.size(), columns.rows(), "statistic");
     require_no_overlap(as_column(values), columns, "statistic");
     if constexpr (WithGradient) {
         require_shape(gradient, columns.rows(), columns.cols(), "the gradient", "statistic");
@@ -199,6 +200,7 @@ void evaluate(statistic_kind kind, Parameters const& parameters, Head const& hea
     using T = typename decltype(from)::value_type;
     auto const to = gmac::detail::result_as<T>(as_vector(values));
     vector_view<T const> const with = as_vector(parameters);
+    gmac::detail::require_values(to.size(), detail::columns_of(from).rows(), "statistic");
     require_size(with, to.size(), "the vector of parameters", "statistic");
     for (std::size_t i = 0; i < with.size(); ++i)
         validate(statistic{kind, static_cast<double>(with[i])});

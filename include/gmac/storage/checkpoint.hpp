@@ -255,7 +255,11 @@ void load_checkpoint(checkpoint const& contents, std::string_view where, Visit&&
 template <std::invocable<archive&> Visit>
 checkpoint_metadata load_checkpoint(std::filesystem::path const& path, Visit&& visit, unasked rest = unasked::refuse) {
     checkpoint contents = read_checkpoint(path);
-    load_checkpoint(contents, "checkpoint " + path.string(), visit, rest);
+    std::string where = "checkpoint " + path.string();
+    for (std::string const other : {"policy", "value"}) // the key of its description
+        if (contents.metadata.contains(other))
+            where += fmt::format(": this is a {}, not a checkpoint, and gmac::load_{} reads it", other, other);
+    load_checkpoint(contents, where, visit, rest);
     return std::move(contents.metadata);
 }
 

@@ -83,6 +83,9 @@ TEST_CASE("shapes that do not fit are named", "[mixture]") {
                       says("gaussian_mixture_energy: outputs is 5 x 5, but must be 5 x 6"));
     CHECK_THROWS_WITH(loss.value(given.head, given.outputs.view().middle_rows(0, 4), targets),
                       says("target means is 5 x 70, but must be 4 x 70"));
+    CHECK_THROWS_WITH(loss.value_and_gradient(given.head, given.outputs.view(), targets.middle_rows(0, 4),
+                                              gradient.view().middle_rows(0, 4)),
+                      says("target means is 4 x 70, but must be 5 x 70"));
     CHECK_THROWS_WITH(loss.value_and_gradient(given.head, given.outputs.view(), targets,
                                               gradient.view().middle_cols(0, 3)),
                       says("the gradient is 5 x 3, but must be 5 x 6"));
@@ -99,10 +102,16 @@ TEST_CASE("shapes that do not fit are named", "[mixture]") {
     Eigen::MatrixXf outputs(5, 6), weights(5, 2);
     Eigen::VectorXf values(4);
     CHECK_THROWS_WITH(given.head.mean(outputs, values),
-                      says("gaussian_mixture head: outputs is 5 x 6, but must be 4 x 6"));
+                      "gaussian_mixture head: there are 4 values, but must be 5, one for each row of the outputs");
+    CHECK_THROWS_WITH(gmac::heads::scalar{}.mean(outputs, values),
+                      "scalar head: there are 4 values, but must be 5, one for each row of the outputs");
+    values.resize(5);
+    CHECK_THROWS_WITH(gmac::heads::gaussian_mixture<3>().mean(outputs, values),
+                      says("gaussian_mixture head: outputs is 5 x 6, but must be 5 x 9"));
     CHECK_THROWS_WITH(given.head.distribution(outputs, weights, weights, outputs),
                       says("deviations is 5 x 6, but must be 5 x 2"));
-    CHECK_THROWS_WITH(gmac::heads::scalar{}.mean(outputs, values), says("scalar head: outputs is 5 x 6"));
+    CHECK_THROWS_WITH(gmac::heads::scalar{}.mean(outputs, values),
+                      says("scalar head: outputs is 5 x 6, but must be 5 x 1"));
 }
 
 TEST_CASE("options of the Gaussian-mixture head are checked where it is used", "[mixture]") {

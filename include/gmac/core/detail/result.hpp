@@ -2,8 +2,11 @@
 #pragma once
 
 #include <gmac/core/abi.hpp>
+#include <gmac/core/error.hpp>
 
 #include <concepts>
+#include <cstddef>
+#include <string_view>
 
 namespace gmac::inline GMAC_ABI::detail {
 
@@ -17,6 +20,12 @@ template <class T, template <class> class View, class U>
         return result;
     else
         return {};
+}
+
+/// Throws gmac::error unless there are as many values as the outputs have rows.
+constexpr void require_values(std::size_t values, std::size_t rows, std::string_view where) {
+    require(values == rows, "{}: there are {} values, but must be {}, one for each row of the outputs", where, values,
+            rows);
 }
 
 } // namespace gmac::inline GMAC_ABI::detail

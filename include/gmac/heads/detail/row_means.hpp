@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gmac/core/detail/result.hpp>
 #include <gmac/core/lanes.hpp>
 #include <gmac/core/view.hpp>
 
@@ -14,7 +15,8 @@ namespace gmac::inline GMAC_ABI::heads::detail {
 /// The mean of each row: matrix [B, columns] → means [B]. Rows are summed in double if they are float.
 template <class T, class U>
 void row_means(matrix_view<T> const& matrix, std::size_t columns, vector_view<U> const& means, std::string_view where) {
-    require_shape(matrix, means.size(), columns, "outputs", where);
+    gmac::detail::require_values(means.size(), matrix.rows(), where);
+    require_shape(matrix, matrix.rows(), columns, "outputs", where);
     using sum_type = lanes::accumulator_for<U>;
     for (std::size_t i = 0; i < matrix.rows(); ++i) {
         sum_type sum(0);
