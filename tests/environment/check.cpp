@@ -44,6 +44,7 @@ enum class fault {
     behind,
     not_finite,
     reward,
+    not_finite_at_the_end,
     endless,
     another_course,
     forgets,
@@ -78,6 +79,8 @@ struct counting {
             observation[1] = static_cast<float>(all);
         if (Wrong == fault::not_finite && at == 3)
             observation[1] = std::numeric_limits<float>::quiet_NaN();
+        if (Wrong == fault::not_finite_at_the_end && at >= 5)
+            observation[1] = std::numeric_limits<float>::infinity();
         double const reward = Wrong == fault::reward && at == 4 ? std::numeric_limits<double>::infinity() : 1.0;
         return {.reward = reward, .terminated = Wrong != fault::endless && at >= 5};
     }
@@ -157,6 +160,8 @@ TEST_CASE("what is wrong with an environment is said, with environment, step and
           "they can be played: the environments wrote behind the memory of their observations, 2 elements\n");
     CHECK_THAT(faults_of<fault::not_finite>(), gmac::testing::says("numbers are finite: environment ") &&
                                                    gmac::testing::says("element 1 of the observation is nan"));
+    CHECK_THAT(faults_of<fault::not_finite_at_the_end>(),
+               gmac::testing::says("element 1 of the final observation is inf"));
     CHECK_THAT(faults_of<fault::reward>(), gmac::testing::says("the reward is inf"));
     CHECK(faults_of<fault::endless>() ==
           "episodes end: none ended in 200 steps of 3 environments; gmac::time_limit cuts those that go on\n");

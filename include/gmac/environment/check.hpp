@@ -455,6 +455,10 @@ template <observation_element O>
                 if (!std::isfinite(static_cast<double>(first[t].observations[i])))
                     fail("{}: element {} of the observation is {}", at_observation(i / size, t), i % size,
                          first[t].observations[i]);
+            for (std::size_t i = 0; i < first[t].finals.size(); ++i)
+                if (ended(i / size, t) && !std::isfinite(static_cast<double>(first[t].finals[i])))
+                    fail("{}: element {} of the final observation is {}", at_step(i / size, t), i % size,
+                         first[t].finals[i]);
             for (std::size_t e = 0; e < options.environments; ++e) {
                 auto const reward = static_cast<double>(first[t].rewards[e]);
                 if (!std::isfinite(reward))
@@ -509,7 +513,7 @@ template <observation_element O>
         other.act_like(one);
         auto const wanted = run(one, half), got = run(other, half);
         std::size_t const t = first_difference(wanted, got);
-        require(t == half, "step {} after loading gives other observations, rewards or ends", t);
+        require(t == half, "step {} after loading gives other observations, rewards or ends", t + 1);
         return fmt::format("over {} steps", half);
     });
     return findings;
