@@ -32,12 +32,13 @@ concept gaussian_mixture_head = requires(Head const& head, std::array<float, Hea
 
 namespace detail {
 
+template <class T>
+void take_particles(targets::gaussian_particles<T> const&);
+template <class T>
+void take_particles(targets::dirac_particles<T> const&);
+/// These, or what derives from them.
 template <class Targets>
-inline constexpr bool are_particles = false;
-template <class T>
-inline constexpr bool are_particles<targets::gaussian_particles<T>> = true;
-template <class T>
-inline constexpr bool are_particles<targets::dirac_particles<T>> = true;
+concept particles = requires(Targets const& targets) { detail::take_particles(targets); };
 
 } // namespace detail
 
@@ -112,10 +113,10 @@ private:
     /// Targets as views of T. What are no particles stops the compilation with one sentence.
     template <class T, class Targets>
     static constexpr auto particles_as(Targets const& targets) noexcept {
-        static_assert(detail::are_particles<Targets>,
+        static_assert(detail::particles<Targets>,
                       "gaussian_mixture_energy compares distributions: its targets are targets::gaussian_particles or "
                       "targets::dirac_particles");
-        if constexpr (detail::are_particles<Targets>)
+        if constexpr (detail::particles<Targets>)
             return detail::targets_as<T>(targets);
         else
             return targets::gaussian_particles<T const>();
