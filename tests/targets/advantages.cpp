@@ -91,8 +91,7 @@ TEST_CASE("Flags may be bools, and a rollout of one environment vectors") {
     Eigen::Map<Eigen::VectorXd const> const rewards(single.rewards.data(), 9);
     CHECK(results(single, {rewards, vector_view<std::uint8_t const>(single.terminated), flags}) == of_one);
     std::vector<std::uint8_t> const too_few(8);
-    CHECK_THROWS_WITH(results(single, {single.rewards, too_few, {}}),
-                      "gae: terminated is 8 x 1, but must be 9 x 1");
+    CHECK_THROWS_WITH(results(single, {single.rewards, too_few, {}}), "gae: terminated is 8 x 1, but must be 9 x 1");
 }
 
 TEST_CASE("Views of targets, sources and rollouts name no type, and are const where a part is") {
