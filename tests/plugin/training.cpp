@@ -7,6 +7,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -88,13 +90,24 @@ TEST_CASE("a run on a program of Python is resumed bit for bit, checked, and eva
     CHECK(evaluated.status == 0);
 }
 
-TEST_CASE("a run on a program that stores no states says so when it is resumed", "[plugin]") {
+TEST_CASE("a run on a program that stores no states says so when it is resumed, and plays other episodes", "[plugin]") {
     scratch const folder;
     fs::path const script = folder.path / "forgetful.py";
-    std::ofstream(script) << "#!/usr/bin/env python3\nimport sys\nsys.path.insert(0, '"
-                          << fs::path(GMAC_CORRIDOR_PY).parent_path().string()
-                          << "')\nimport corridor, gmac_environment\ndel corridor.Corridor.save_state, "
-                             "corridor.Corridor.load_state\ngmac_environment.serve(corridor.Corridor)\n";
+    std::ofstream(script) << fmt::format(R"(#!/usr/bin/env python3
+import sys
+sys.path.insert(0, '{}')
+import corridor, gmac_environment
+del corridor.Corridor.save_state, corridor.Corridor.load_state
+
+class Forgetful(corridor.Corridor):
+    def reset(self, seed=None):
+        if seed is not None:
+            print(seed, file=open('{}', 'a'))
+        return super().reset(seed)
+
+gmac_environment.serve(Forgetful)
+)",
+                                         fs::path(GMAC_CORRIDOR_PY).parent_path().string(), folder / "seeds");
     fs::permissions(script, fs::perms::owner_all);
     std::string const told = "stores no states: all environments begin new episodes";
     auto const begun =
@@ -106,6 +119,10 @@ TEST_CASE("a run on a program that stores no states says so when it is resumed",
     INFO(resumed.text);
     CHECK(resumed.status == 0);
     CHECK(resumed.says(told));
+    // Its random numbers are not those of the beginning.
+    std::ifstream file(folder.path / "seeds");
+    std::set<std::string> const seeds{std::istream_iterator<std::string>(file), {}};
+    CHECK(seeds.size() == 2 * 16);
 }
 #endif
 

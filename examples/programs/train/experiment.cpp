@@ -25,13 +25,12 @@ namespace {
 /// Real observations, normalised as the settings ask.
 class real_experiment final : public experiment {
 public:
-    real_experiment(registry const& known, settings const& settings, executor& tasks, communicator* ranks)
+    real_experiment(registry const& known, settings const& settings, executor& tasks, communicator* ranks,
+                    std::uint64_t seed)
         : known_(known),
           settings_(settings),
           tasks_(tasks),
-          worlds_(settings,
-                  make_environments(known, settings, settings.environments, environment_seed(settings, ranks), tasks),
-                  environment_seed(settings, ranks)),
+          worlds_(settings, make_environments(known, settings, settings.environments, seed, tasks), seed),
           agent_(make_trainer(known, settings, worlds_.batch(), tasks, ranks)) {}
 
     void train(train_options const& options) override { agent_->train(options); }
@@ -139,7 +138,7 @@ private:
 } // namespace
 
 std::unique_ptr<experiment> make_experiment(registry const& known, settings const& settings, executor& tasks,
-                                            communicator* ranks) {
+                                            communicator* ranks, std::uint64_t frames_before) {
     auto sized = settings;
     if (sees_images(settings))
         sized.agent.hidden = trunk_of(settings).hidden;
@@ -147,8 +146,9 @@ std::unique_ptr<experiment> make_experiment(registry const& known, settings cons
     require_memory(uses);
     try {
         if (sees_images(settings))
-            return make_image_experiment(known, settings, tasks, ranks);
-        return std::make_unique<real_experiment>(known, settings, tasks, ranks);
+            return make_image_experiment(known, settings, tasks, ranks, frames_before);
+        return std::make_unique<real_experiment>(known, settings, tasks, ranks,
+                                                 environment_seed(settings, ranks, frames_before));
     } catch (std::bad_alloc const&) {
     } catch (std::length_error const&) { // of a container
     }

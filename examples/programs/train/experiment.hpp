@@ -84,12 +84,20 @@ inline constexpr std::size_t latest_count = 16;
 
 /// Throws gmac::error for an environment or an algorithm that is not known or was left out of this program, and if the
 /// run takes more memory than there is. `known` must outlive it. With ranks they all make theirs at the same time, and train
-/// together, each with as many environments of its own.
+/// together, each with as many environments of its own. `frames_before` are those of the run that it goes on with.
 [[nodiscard]] std::unique_ptr<experiment> make_experiment(registry const& known, settings const& settings,
-                                                          executor& tasks, communicator* ranks = nullptr);
-/// The random numbers of a rank's environments.
-[[nodiscard]] inline std::uint64_t environment_seed(settings const& settings, communicator const* ranks) {
-    return seed_of_rank(settings.seed, ranks ? ranks->rank() : 0);
+                                                          executor& tasks, communicator* ranks = nullptr,
+                                                          std::uint64_t frames_before = 0);
+/// The seed of a rank's environments. If the run goes on it is another one: environments whose states are not stored begin
+/// anew, and would repeat the run's first episodes.
+[[nodiscard]] inline std::uint64_t environment_seed(settings const& settings, communicator const* ranks,
+                                                    std::uint64_t frames_before) {
+    std::uint64_t const seed = seed_of_rank(settings.seed, ranks ? ranks->rank() : 0);
+    if (frames_before == 0)
+        return seed;
+    random_stream random = stream_for(seed, stream_purpose::environment, frames_before);
+    std::uint64_t const high = random();
+    return high << 32u | random();
 }
 
 /// Six steps, evenly over an episode; fewer if it is shorter.

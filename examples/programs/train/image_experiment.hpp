@@ -27,7 +27,7 @@ struct image_moment {
 class image_experiment final : public experiment {
 public:
     image_experiment(registry const& known, settings const& settings, executor& tasks, image_games games,
-                     communicator* ranks = nullptr);
+                     communicator* ranks, std::uint64_t seed);
 
     void train(train_options const& options) override { agent_->train(options); }
     void persist(archive& state) override { agent_->persist(state); }
@@ -73,6 +73,7 @@ private:
 
 /// Of the games that the registry has for these settings. Throws gmac::error if they cannot be made.
 [[nodiscard]] std::unique_ptr<image_experiment> make_image_experiment(registry const& known, settings const& settings,
-                                                                      executor& tasks, communicator* ranks = nullptr);
+                                                                      executor& tasks, communicator* ranks = nullptr,
+                                                                      std::uint64_t frames_before = 0);
 
 } // namespace gmac::examples::train

@@ -77,9 +77,11 @@ session::session(registry const& known, request asked, team& ranks)
         take_settings(*stored);
     }
     team_.begin(asked_.settings, stored, asked_.threads);
-    experiment_ = make_experiment(known_, asked_.settings, tasks_, team_.ranks());
-    if (resumed())
-        load(*stored);
+    std::string const where = "checkpoint " + folder_.checkpoint().string();
+    frames_before_ = stored ? frames_of(*stored, where) : 0;
+    experiment_ = make_experiment(known_, asked_.settings, tasks_, team_.ranks(), frames_before_);
+    if (stored)
+        load(*stored, where);
     finite_parameters finite(resumed() ? folder_.checkpoint().string() : "the new network");
     experiment_->persist(finite);
 
@@ -111,23 +113,18 @@ void session::take_settings(checkpoint const& stored) {
     seconds_before_ = notes.seconds;
 }
 
-void session::load(checkpoint const& stored) {
-    std::filesystem::path const file = folder_.checkpoint();
-    std::string const where = "checkpoint " + file.string();
+void session::load(checkpoint const& stored, std::string const& where) {
     other_ranks_ = !load_rank(stored, where, team_.ranks(), *experiment_);
     if (other_ranks_)
-        notes_.push_back(fmt::format(
-            "the checkpoint is of a run on {} and this is one on {}: all environments begin new episodes, in "
-            "which random numbers of the beginning come again; all that was learned goes on",
-            ranks_text(distributed::ranks_of(stored, where)), ranks_text(team_.size())));
+        notes_.push_back(
+            fmt::format("the checkpoint is of a run on {} and this is one on {}: all environments begin new episodes; "
+                        "all that was learned goes on",
+                        ranks_text(distributed::ranks_of(stored, where)), ranks_text(team_.size())));
     if (!experiment_->stores_episodes())
         notes_.push_back(
-            fmt::format("{} stores no states: all environments begin new episodes, in which random numbers of "
-                        "the beginning may come again",
-                        asked_.settings.environment));
-    frames_before_ = experiment_->frames();
+            fmt::format("{} stores no states: all environments begin new episodes", asked_.settings.environment));
     stored.state.restore([this](archive& state) { state("updates", updates_before_); }, unasked::ignore, where);
-    auto const notes = checkpoint_notes::of(known_, stored, file);
+    auto const notes = checkpoint_notes::of(known_, stored, folder_.checkpoint());
     auto& settings = asked_.settings;
     survey_tables(notes);
     target_reached_ = reached_before(settings.target_return);

@@ -39,7 +39,7 @@ public:
 private:
     [[nodiscard]] bool resumed() const noexcept { return !asked_.resume.empty(); }
     void take_settings(checkpoint const& stored);
-    void load(checkpoint const& stored);
+    void load(checkpoint const& stored, std::string const& where);
     void survey_tables(checkpoint_notes const& stored);
     [[nodiscard]] bool trained() const { return experiment_->frames() >= asked_.settings.frames || target_reached_; }
     [[nodiscard]] bool reached_before(std::optional<double> target) const;

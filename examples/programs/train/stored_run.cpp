@@ -81,6 +81,12 @@ stored_run::stored_run(registry const& known, fs::path const& path, executor& ta
         unasked::ignore);
 }
 
+std::uint64_t frames_of(checkpoint const& stored, std::string_view where) {
+    std::uint64_t frames = 0;
+    stored.state.restore([&](archive& state) { state("frames", frames); }, unasked::ignore, where);
+    return frames;
+}
+
 bool load_rank(checkpoint const& stored, std::string_view where, communicator const* ranks, experiment& to) {
     return distributed::load_checkpoint(
         stored, where, ranks, [&](archive& state) { to.persist(state); },

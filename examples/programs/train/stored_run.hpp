@@ -46,6 +46,9 @@ private:
     std::uint64_t frames_ = 0;
 };
 
+/// Those of the run. Throws gmac::error for what is no checkpoint of a run; `where` names it.
+[[nodiscard]] std::uint64_t frames_of(checkpoint const& stored, std::string_view where);
+
 /// Loads the part of this rank. Returns whether the checkpoint is of as many ranks; else only what all ranks share was loaded,
 /// and environments are where they were. Throws gmac::error for a checkpoint of another run.
 bool load_rank(checkpoint const& stored, std::string_view where, communicator const* ranks, experiment& to);

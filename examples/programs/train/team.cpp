@@ -101,9 +101,10 @@ void train_with(registry const& known, communicator& ranks) {
     if (numbers[1] > 0.0)
         stored = distributed::broadcast_checkpoint(ranks, {});
     tbb_executor tasks(static_cast<std::size_t>(numbers[0]));
-    auto const here = make_experiment(known, settings, tasks, &ranks);
+    auto const where = "the checkpoint";
+    auto const here = make_experiment(known, settings, tasks, &ranks, stored ? frames_of(*stored, where) : 0);
     if (stored)
-        load_rank(*stored, "the checkpoint", &ranks, *here);
+        load_rank(*stored, where, &ranks, *here);
     auto const trains = [&] {
         order next = hear(ranks);
         for (; next == order::save; next = hear(ranks))
