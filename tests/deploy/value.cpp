@@ -250,6 +250,8 @@ TEST_CASE("A file that is no value is refused", "[deploy]") {
     for (nlohmann::json const& count : {nlohmann::json(0), nlohmann::json(-3), nlohmann::json(1e12),
                                         nlohmann::json("x"), nlohmann::json(1'000'000'000'000)})
         CHECK_THAT(message_with(mixture, "/head/components", count), says("but must be a positive whole number"));
+    // Each has three columns of four rows: more numbers than there are bytes.
+    CHECK_THAT(message_with(mixture, "/head/components", 200), says("the file must have as many numbers"));
     CHECK_THAT(message_with(mixture, "/head/scale", -1.0), says("scale is -1, but must be positive and finite"));
     CHECK(message_with(mixture, "/reward_scale", 0.0) == "value: reward_scale is 0, but must be positive and finite");
     CHECK(message_with(mixture, "/discount", 1.5) == "value: discount is 1.5, but must be in [0, 1]");

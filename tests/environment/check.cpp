@@ -173,6 +173,15 @@ TEST_CASE("what is wrong with an environment is said, with environment, step and
           "they can be played: the box of actions has the bounds 0.5 and -0.5 for element 1\n");
 }
 
+TEST_CASE("an environment that cannot be moved is checked") {
+    struct fixed : counting<fault::none> {
+        fixed() = default;
+        fixed(fixed const&) = delete;
+        fixed& operator=(fixed const&) = delete;
+    };
+    CHECK(faults(gmac::check_environment<fixed>({.steps = 200})).empty());
+}
+
 TEST_CASE("what is not finite is found once, in the step that the environment batch says") {
     std::string const when = "environment 0, step 3 of its episode";
     CHECK(faults(gmac::check_environment<third_of_third>()) ==

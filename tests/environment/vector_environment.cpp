@@ -11,6 +11,7 @@
 #include <gmac/environment/clipped_rewards.hpp>
 #include <gmac/environment/time_limit.hpp>
 #include <gmac/environment/vector_environment.hpp>
+#include <gmac/storage/snapshot.hpp>
 
 #include <memory>
 #include <optional>
@@ -244,6 +245,26 @@ TEST_CASE("a restored batch goes on bit for bit in the middle of its episodes") 
     check_resume<walk>(7);
     check_resume<classic::cart_pole>(11);
     check_resume<classic::windy_cliff>(13);
+}
+
+TEST_CASE("a batch that waits for a reset is restored all the same") {
+    vector_environment<walk> first(2, 3), second(2, 4), third(2, 5);
+    buffers b(first), c(second);
+    first.reset(b.observation_view());
+    b.step(first);
+    auto const visit = [](auto& batch) { return [&batch](gmac::archive& state) { batch.persist(state); }; };
+    auto const put =
+        [&](gmac::snapshot const& stored) { // as load_checkpoint does: it asks first whether the state fits
+            stored.require_fits(gmac::snapshot::of(visit(second)), gmac::unasked::refuse, "here");
+            stored.restore(visit(second));
+        };
+    put(gmac::snapshot::of(visit(first)));
+    b.step(first);
+    c.step(second);
+    CHECK(b.observations == c.observations);
+    // What was stored while it waited goes on waiting.
+    put(gmac::snapshot::of(visit(third)));
+    CHECK(message_of([&] { c.step(second); }).find("reset has to be called first") != std::string::npos);
 }
 
 TEST_CASE("a batch that cannot be stored says so, and starts anew after loading with its streams where they were") {

@@ -12,7 +12,8 @@
 
 namespace gmac::testing {
 
-/// A walk over 0, …, 9 with steps of 0, 1 or 2, of which the last is forbidden from 8 on; "throws" throws in step 5.
+/// A walk over 0, …, 9 with steps of 0, 1 or 2, of which the last is forbidden from 8 on; "throws" throws in step 5,
+/// "wide" has other observations.
 struct optional_walk {
     std::string options;
     std::int32_t place = 0, steps = 0;
@@ -21,7 +22,7 @@ struct optional_walk {
         if (options == "bad")
             throw std::runtime_error("the options are bad");
     }
-    [[nodiscard]] std::size_t observation_size() const { return 2; }
+    [[nodiscard]] std::size_t observation_size() const { return options == "wide" ? 2000 : 2; }
     [[nodiscard]] gmac::discrete action_space() const { return {3}; }
     [[nodiscard]] gmac::observation_history history() const { return {.frames = options == "past" ? 4u : 1u}; }
     void action_mask(std::span<std::uint8_t> allowed) const {

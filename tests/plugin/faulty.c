@@ -71,8 +71,15 @@ static int allowed(void* environments, uint8_t* may) {
     return 0;
 }
 static size_t state_size(void* environments) {
+    worlds* w = environments;
+    return strcmp(w->fault, "sizes") == 0 ? (size_t)-1 : 1;
+}
+static size_t draw(void* environments, size_t index, float* numbers, size_t most) {
     (void)environments;
-    return 1;
+    (void)index;
+    (void)numbers;
+    (void)most;
+    return (size_t)-1;
 }
 static int save(void* environments, void* bytes) {
     (void)environments;
@@ -108,7 +115,7 @@ gmac_environment const* gmac_environment_library(void) {
                             state_size,
                             save,
                             load,
-                            NULL,
+                            draw,
                             problem};
     if (asks("version"))
         is.version = 7;
@@ -116,6 +123,8 @@ gmac_environment const* gmac_environment_library(void) {
         is.step = NULL;
     if (asks("half"))
         is.load = NULL;
+    if (asks("large"))
+        is.observation_size = (size_t)-1;
     if (asks("size"))
         is.observation_size = 0;
     if (asks("action_size"))

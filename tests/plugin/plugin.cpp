@@ -225,6 +225,19 @@ TEST_CASE("what a library does wrong is told with its file, the environment and 
     both.persist(stored);
     stored.rewind();
     CHECK(message_of([&] { both.persist(stored); }) == fmt::format("{}: load failed: load always fails", GMAC_FAULTY));
+
+    // What C gives where it fails is no size.
+    plugin_environments sizes(GMAC_FAULTY, 3, 1, "sizes");
+    sizes.reset(b.observation_view());
+    memory_archive none;
+    CHECK(
+        message_of([&] { sizes.persist(none); }) ==
+        fmt::
+            format("{}: it says that there are 18446744073709551615 bytes of the states, but 1099511627776 is the most",
+                   GMAC_FAULTY));
+    CHECK(message_of([&] { static_cast<void>(sizes.draw(0)); }) ==
+          fmt::format("{}: it says that there are 18446744073709551615 numbers of a drawing, but 16777216 is the most",
+                      GMAC_FAULTY));
 }
 
 TEST_CASE("what a C++ environment throws is told", "[plugin]") {
@@ -242,6 +255,12 @@ TEST_CASE("what a C++ environment throws is told", "[plugin]") {
     CHECK(message_of([] {
               plugin_environments(GMAC_EXPORTED, 2, 1, "past");
           }).find("asks for states of 4 observations") != std::string::npos);
+    CHECK(
+        message_of([] { plugin_environments(GMAC_EXPORTED, 2, 1, "wide"); }) ==
+        fmt::format("{}: the environments cannot be made: with the options \"wide\" observations have 2000 numbers and "
+                    "actions 1, without options 2 and 1, or other bounds: a shared library must tell its spaces before "
+                    "it is given options",
+                    GMAC_EXPORTED));
     CHECK(message_of([] { plugin_environments(GMAC_CART_POLE, 2, 1, "long"); }) ==
           fmt::format("{}: the environments cannot be made: the environment has no options, but was given \"long\"",
                       GMAC_CART_POLE));
@@ -260,7 +279,7 @@ TEST_CASE("what is no library of an environment is refused by its name", "[plugi
     CHECK(message_of([] { plugin_environments(GMAC_CORRIDOR, 0, 1); }).find("0 environments") != std::string::npos);
     for (
         auto const& [fault, sentence] :
-        {std::pair("null", ": gmac_environment_library returned no environment"),
+        {std::pair("null", ": gmac_environment_library returned no environment (a reason may stand above)"),
          std::pair("version", " was made for version 7 of gmac/environment/plugin.h, but this program has version 2"),
          std::pair("step", ": the environment's step is NULL"),
          std::pair("half", ": state_size, save and load must all be there or all be NULL"),
@@ -277,6 +296,9 @@ TEST_CASE("what is no library of an environment is refused by its name", "[plugi
              ": component 1 of the actions has the bounds 0 and 0.5, but must begin at 0 and end at a whole number "
              "below 16777216"),
          std::pair("sum", ": the 2 discrete actions at once have 3 values together, but `actions` is 4"),
+         std::pair("large",
+                   ": an observation has 18446744073709551615 numbers, an action 1, and there are 3 actions, but none "
+                   "may be above 4294967296"),
          std::pair("allowed", ": `allowed` is for discrete actions"),
          std::pair("unbounded", ": the actions are vectors, but their bounds are NULL"),
          std::pair("bounds", ": the bounds of action element 1 are [1, 0], but the first must be the smaller")}) {

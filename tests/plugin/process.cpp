@@ -217,10 +217,28 @@ TEST_CASE("a program ends with who has started it, however that ends", "[plugin]
     CHECK(ends());
 }
 
+TEST_CASE("a program runs, and its end is seen, whatever its parent has done with streams and signals", "[plugin]") {
+    pid_t const child = ::fork();
+    if (child == 0) {
+        ::close(STDIN_FILENO);
+        ::signal(SIGCHLD, SIG_IGN);
+        plugin_environments worlds(GMAC_WORLDS, 3, 7);
+        buffers b(worlds);
+        worlds.reset(b.observation_view());
+        bool const runs = b.observations[3] == 8.0f;
+        bool const is_seen = refused("/bin/true").starts_with("/bin/true ended before it described");
+        ::_exit((runs ? 0 : 1) + (is_seen ? 0 : 2));
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+}
+
 TEST_CASE("what goes wrong in another process is told with its file", "[plugin]") {
     std::string const worlds = GMAC_WORLDS;
     CHECK(failure_of("raise").starts_with(worlds + ": step failed: ValueError: the wheel is off (File "));
     CHECK(failure_of("exit") == worlds + ": step failed: its process ended with exit status 3");
+    CHECK(failure_of("cut").starts_with(worlds + ": step failed: PermissionError: "));
     CHECK(failure_of("short").starts_with(
         worlds + ": step failed: ValueError: an observation has 2 numbers, but observation_space has 3 (File "));
     CHECK(failure_of("nan") ==

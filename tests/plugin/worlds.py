@@ -39,6 +39,8 @@ class Counting:
                 raise ValueError("the wheel is off")
             if self.kind == "exit":
                 os._exit(3)
+            if self.kind == "cut":
+                os.ftruncate(3, 0)
             if self.kind == "short":
                 observation.pop()
             if self.kind == "nan":

@@ -166,6 +166,17 @@ TEST_CASE("many mismatches are counted, not listed") {
                    "missing: b0, b1, b2, b3, b4 and 15 more; wanted by nothing: a0, "));
 }
 
+TEST_CASE("a tensor has as many bytes as it says") {
+    auto const made = [](std::size_t bytes) {
+        return message_of([&] {
+            return gmac::snapshot({{"x", gmac::element_type::f32, {2, 3}, std::vector<std::byte>(bytes)}});
+        });
+    };
+    CHECK(made(24).empty());
+    CHECK(made(28) == "the tensor x is F32 [2, 3], but has 28 bytes");
+    CHECK(made(20) == "the tensor x is F32 [2, 3], but has 20 bytes");
+}
+
 TEST_CASE("a snapshot restores a state and tells what does not fit") {
     sample_state state;
     auto const taken = state.snapshot();

@@ -55,6 +55,14 @@ template <class T>
     return 0;
 }
 
+/// How many bytes an array takes.
+[[nodiscard]] constexpr std::size_t size_of(element_type type, std::span<std::size_t const> shape) noexcept {
+    std::size_t size = size_of(type);
+    for (std::size_t const extent : shape)
+        size *= extent;
+    return size;
+}
+
 /// Visits every piece of a state by name, once to write it and once to read it back: a class that can be checkpointed
 /// has one member `void persist(archive&)`, which serves both directions, so the two cannot drift apart.
 ///

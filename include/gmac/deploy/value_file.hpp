@@ -49,35 +49,39 @@ public:
         require(text("/trunk/kind") != "custom", "{}: its trunk is one of the program's that wrote it", where_);
     }
 
-    [[nodiscard]] value_description description(std::size_t bytes) const {
-        return {head(bytes), observation_clip(), number("/reward_scale"), number("/discount"), range()};
+    /// For a trunk that gives so many features.
+    [[nodiscard]] value_description description(std::size_t features, std::size_t bytes) const {
+        return {head(features, bytes), observation_clip(), number("/reward_scale"), number("/discount"), range()};
     }
 
 private:
-    /// Each of these has a number in the file at least.
-    [[nodiscard]] std::size_t size(char const* place, std::size_t bytes) const {
+    /// The file has as many times rows × columns numbers at least, so no more memory is taken than a few times its bytes.
+    [[nodiscard]] std::size_t size(char const* place, std::size_t rows, std::size_t columns, std::size_t bytes) const {
         nlohmann::json const& count = at(place);
-        require(count.is_number_unsigned() && count > 0u && count <= bytes,
+        require(count.is_number_unsigned() && count > 0u &&
+                    count.get<double>() * static_cast<double>(rows) * static_cast<double>(columns) <=
+                        static_cast<double>(bytes),
                 "{}: {} is {}, but must be a positive whole number, and the file must have as many numbers", where_,
                 place, count.dump());
         return count.get<std::size_t>();
     }
 
-    [[nodiscard]] value_outputs head(std::size_t bytes) const {
+    [[nodiscard]] value_outputs head(std::size_t features, std::size_t bytes) const {
         std::string const kind = text("/head/kind");
         if (kind == "scalar")
             return heads::scalar{};
         if (kind == "gaussian_mixture")
-            return mixture_outputs{size("/head/components", bytes), number("/head/scale"), number("/head/floor")};
+            return mixture_outputs{size("/head/components", features + 1, 3, bytes), number("/head/scale"),
+                                   number("/head/floor")};
         if (kind == "dirac")
-            return point_outputs{size("/head/points", bytes)};
+            return point_outputs{size("/head/points", features + 1, 1, bytes)};
         if (kind == "implicit_quantile") {
             nlohmann::json const& fractions = at("/head/fractions"); // the file has none of them
             require(fractions.is_number_unsigned() && fractions > 0u && fractions <= 65536u,
                     "{}: /head/fractions is {}, but must be a whole number from 1 to 65536", where_, fractions.dump());
             return heads::implicit_quantile{.samples_per_state = fractions.get<std::size_t>(),
-                                            .embedding = size("/head/embedding", bytes),
-                                            .hidden = size("/head/hidden", bytes)};
+                                            .embedding = size("/head/embedding", features, 1, bytes),
+                                            .hidden = size("/head/hidden", features + 1, 1, bytes)};
         }
         require(kind == "categorical",
                 "{}: the head is {}, but must be \"scalar\", \"gaussian_mixture\", \"dirac\", \"categorical\" or "
@@ -86,6 +90,8 @@ private:
         nlohmann::json const& list = at("/head/atoms");
         atom_outputs grid;
         require(list.is_array() && !list.empty(), "{}: /head/atoms is not a list of numbers", where_);
+        require(static_cast<double>(list.size()) * static_cast<double>(features + 1) <= static_cast<double>(bytes),
+                "{}: a value of {} atoms has more numbers than the file", where_, list.size());
         for (std::size_t i = 0; i < list.size(); ++i)
             grid.atoms.push_back(number(fmt::format("/head/atoms/{}", i)));
         return grid;
@@ -95,7 +101,7 @@ private:
 template <class Backend, class Trunk>
 [[nodiscard]] deployed_value<Backend, Trunk> restore_value(checkpoint const& file, value_reader const& reader,
                                                            Trunk trunk) {
-    value_description const description = reader.description(file.state.bytes());
+    value_description const description = reader.description(trunk.outputs(), file.state.bytes());
     auto value = [&] {
         try {
             return deployed_value<Backend, Trunk>(std::move(trunk), description);

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -48,9 +49,7 @@ public:
     [[nodiscard]] bool loading() const noexcept override { return loading_; }
     void rewind() noexcept { loading_ = true; }
     void array(std::string const& name, element_type type, std::span<std::size_t const> shape, void* data) override {
-        std::size_t size = size_of(type);
-        for (std::size_t const extent : shape)
-            size *= extent;
+        std::size_t const size = size_of(type, shape);
         auto* const first = static_cast<std::byte*>(data);
         std::vector<std::byte>& kept = pieces_[name];
         if (!loading_)
@@ -245,7 +244,7 @@ public:
     template <class Factory>
     bare_environments(std::size_t count, std::uint64_t seed, Factory&& make) {
         for (std::size_t e = 0; e < count; ++e)
-            worlds_.push_back({make(e), stream_for(seed, stream_purpose::environment, e)});
+            worlds_.emplace_back(make, e, seed);
         require(count > 0, "there are 0 environments");
         space_ = worlds_[0].world.action_space();
         if constexpr (masked_environment<E>)
@@ -314,6 +313,9 @@ public:
 
 private:
     struct slot {
+        template <class Factory>
+        slot(Factory& make, std::size_t number, std::uint64_t seed)
+            : world(make(number)), random(stream_for(seed, stream_purpose::environment, number)) {}
         E world;
         random_stream random;
     };
@@ -333,7 +335,7 @@ private:
                     std::span<std::uint8_t>(masks_).subspan(e * masks_.size() / size(), masks_.size() / size()));
     }
 
-    std::vector<slot> worlds_;
+    std::deque<slot> worlds_; // as in vector_environment, so that an environment need not be movable
     gmac::action_space space_;
     std::vector<std::uint8_t> masks_;
     std::vector<O> last_;

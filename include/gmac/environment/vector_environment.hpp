@@ -133,24 +133,17 @@ public:
         std::uint8_t restorable = checkpointable() && !needs_reset_ ? 1 : 0;
         state("restorable", restorable);
         persist_streams(state);
-        if (restorable == 0)
-            return;
-        persist_episodes(state);
-        state("observations", std::span<O>(observations_), size(), observation_size_);
         if constexpr (checkpointable_environment<E>) {
-            for (std::size_t i = 0; i < size(); ++i) {
+            persist_episodes(state);
+            state("observations", std::span<O>(observations_), size(), observation_size_);
+            for (std::size_t i = 0; i < size(); ++i)
                 state.inside(std::to_string(i), [&] { slots_[i].world.persist(state); });
-                if (state.loading()) {
-                    slots_[i].fault = {};
-                    look_at_mask(i);
-                }
-            }
+            if (state.loading() && restorable != 0)
+                go_on();
         } else {
-            fail("vector_environment: the checkpoint holds states of the environments, but they cannot be restored");
+            require(restorable == 0,
+                    "vector_environment: the checkpoint holds states of the environments, but they cannot be restored");
         }
-        if (state.loading())
-            raise_first_fault();
-        needs_reset_ = false;
     }
 
 private:
@@ -330,6 +323,16 @@ private:
             if (slots_[i].fault.found()) [[unlikely]]
                 slots_[i].fault.raise(i);
         }
+    }
+
+    /// From the episodes that were loaded.
+    void go_on() {
+        for (std::size_t i = 0; i < size(); ++i) {
+            slots_[i].fault = {};
+            look_at_mask(i);
+        }
+        raise_first_fault();
+        needs_reset_ = false;
     }
 
     void persist_streams(archive& state) {

@@ -58,11 +58,14 @@ public:
     };
 
     snapshot() = default;
-    /// Throws gmac::error if two tensors have one name.
+    /// Throws gmac::error if two tensors have one name, or if one has not as many bytes as its type and shape say.
     explicit snapshot(std::vector<tensor> tensors) : tensors_(std::move(tensors)) {
         std::set<std::string_view> names;
-        for (auto const& one : tensors_)
+        for (auto const& one : tensors_) {
             require(names.insert(one.name).second, "the state has two tensors of the name {}", one.name);
+            require(one.data.size() == size_of(one.type, one.shape), "the tensor {} is {}, but has {} bytes", one.name,
+                    describe(one.type, one.shape), one.data.size());
+        }
     }
 
     /// Visits the state: `visit` is called once with a storing archive.
@@ -120,9 +123,7 @@ private:
         [[nodiscard]] bool loading() const noexcept override { return false; }
         void array(std::string const& name, element_type type, std::span<std::size_t const> shape,
                    void* data) override {
-            std::size_t size = size_of(type);
-            for (std::size_t const extent : shape)
-                size *= extent;
+            std::size_t const size = size_of(type, shape);
             auto const* const first = static_cast<std::byte const*>(data);
             add({name,
                  type,

@@ -137,6 +137,7 @@ public:
             return library_.draw(environments_.get(), environment, numbers.data(), numbers.size());
         };
         if (std::size_t const all = ask(); all > numbers.size()) {
+            require_at_most(all, std::size_t(1) << 24, "numbers of a drawing");
             numbers.resize(all);
             numbers.resize((std::min)(all, ask()));
         } else {
@@ -158,24 +159,26 @@ public:
         }
         std::uint8_t restorable = checkpointable() && !needs_reset_ ? 1 : 0;
         state("restorable", restorable);
-        if (restorable == 0)
+        require(restorable == 0 || checkpointable(),
+                "{}: the checkpoint holds states of the environments, but they cannot be restored", source_->file());
+        if (!checkpointable())
             return;
-        require(checkpointable(), "{}: the checkpoint holds states of the environments, but they cannot be restored",
-                source_->file());
         std::vector<std::byte> bytes;
-        if (!state.loading()) {
-            bytes.resize(library_.state_size(environments_.get()));
-            require(!bytes.empty(), "{}: the states cannot be stored: {}", source_->file(), source_->problem());
+        if (!state.loading() && restorable != 0) {
+            std::size_t const size = library_.state_size(environments_.get());
+            require(size != 0, "{}: the states cannot be stored: {}", source_->file(), source_->problem());
+            require_at_most(size, std::size_t(1) << 40, "bytes of the states");
+            bytes.resize(size);
             call("save", library_.save(environments_.get(), bytes.data()));
         }
         state("state", bytes);
         state("observations", std::span(observations_).first(count_ * observation_size()), count_, observation_size());
         state("reward_sums", std::span(sums_));
         state("lengths", std::span(lengths_));
-        if (state.loading()) {
-            call("load", library_.load(environments_.get(), bytes.data(), bytes.size()));
-            look_at_masks();
-        }
+        if (!state.loading() || restorable == 0)
+            return;
+        call("load", library_.load(environments_.get(), bytes.data(), bytes.size()));
+        look_at_masks();
         needs_reset_ = false;
     }
 
@@ -190,6 +193,12 @@ private:
 
     void call(std::string_view what, int code) const {
         require(code == 0, "{}: {} failed: {}", source_->file(), what, code == 0 ? "" : source_->problem());
+    }
+
+    /// Of what the library says that it will write.
+    void require_at_most(std::size_t size, std::size_t most, std::string_view what) const {
+        require(size <= most, "{}: it says that there are {} {}, but {} is the most", source_->file(), size, what,
+                most);
     }
 
     void clear() {

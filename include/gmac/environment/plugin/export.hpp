@@ -15,6 +15,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <span>
@@ -42,9 +43,7 @@ public:
     }
 
     void array(std::string const& name, element_type type, std::span<std::size_t const> shape, void* data) override {
-        std::size_t size = size_of(type);
-        for (std::size_t const extent : shape)
-            size *= extent;
+        std::size_t const size = size_of(type, shape);
         if (!loading_) {
             append(size);
             auto const* const from = static_cast<std::byte const*>(data);
@@ -98,10 +97,11 @@ public:
     [[nodiscard]] static gmac_environment const* library(char const* name) noexcept {
         gmac_environment const* made = nullptr;
         attempt([&] {
-            static exported_environment const shape;
-            static gmac_environment const description = shape.describe(name);
+            static gmac_environment const description = described().describe(name);
             made = &description;
         });
+        if (made == nullptr) // nothing else of the interface can tell
+            std::fprintf(stderr, "%s: %s\n", name, problem());
         return made;
     }
 
@@ -114,14 +114,27 @@ private:
                 "the environment asks for states of {} observations, which the interface of shared libraries does not "
                 "know: let an observation be all of the state",
                 worlds.history().frames);
+            exported_environment const here(worlds);
+            exported_environment const& told = described();
+            require(
+                here.observation_size_ == told.observation_size_ && here.bounds_.low == told.bounds_.low &&
+                    here.bounds_.high == told.bounds_.high && here.actions_ == told.actions_,
+                "with the options \"{}\" observations have {} numbers and actions {}, without options {} and {}, or "
+                "other bounds: a shared library must tell its spaces before it is given options",
+                options, here.observation_size_, here.action_size_, told.observation_size_, told.action_size_);
         }
 
         vector_environment<E> worlds;
         byte_archive stored;
     };
 
-    exported_environment() {
-        vector_environment<E> const one(1, 0, [](std::size_t) { return make_one({}); });
+    [[nodiscard]] static exported_environment const& described() {
+        static exported_environment const without_options(
+            vector_environment<E>(1, 0, [](std::size_t) { return make_one({}); }));
+        return without_options;
+    }
+
+    explicit exported_environment(vector_environment<E> const& one) {
         observation_size_ = one.observation_size();
         action_size_ = gmac::action_size(one.action_space());
         actions_ = mask_size(one.action_space());
@@ -272,7 +285,8 @@ template <class E>
 } // namespace gmac::inline GMAC_ABI::detail
 
 /// In one source file of a shared library: `GMAC_EXPORT_ENVIRONMENT(my::cliff)`. What the environment throws becomes the reason
-/// that the program gives. Its constructor takes nothing, or a std::string, the text of `gmac-train --env-options`.
+/// that the program gives. Its constructor takes nothing, or a std::string, the text of `gmac-train --env-options`; it is called with
+/// an empty one too, to tell the spaces, which the options must not change.
 #define GMAC_EXPORT_ENVIRONMENT(...)                                                                           \
     extern "C" __attribute__((visibility("default"))) gmac_environment const* gmac_environment_library(void) { \
         return gmac::detail::exported_library<__VA_ARGS__>(#__VA_ARGS__);                                      \

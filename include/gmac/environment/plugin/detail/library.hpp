@@ -25,7 +25,8 @@ public:
                 "{} has no gmac_environment_library (gmac/environment/plugin.h), so it is no environment",
                 this->file());
         gmac_environment const* const description = reinterpret_cast<gmac_environment const* (*)()>(symbol)();
-        require(description != nullptr, "{}: gmac_environment_library returned no environment", this->file());
+        require(description != nullptr,
+                "{}: gmac_environment_library returned no environment (a reason may stand above)", this->file());
         take(*description);
     }
 

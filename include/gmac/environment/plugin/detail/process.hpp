@@ -34,8 +34,13 @@ namespace gmac::inline GMAC_ABI::detail {
 /// Memory that a program shares with the child to which its descriptor is given. The beginning is a gmac_process.
 class shared_memory {
 public:
-    shared_memory() : descriptor_(::memfd_create("gmac", MFD_CLOEXEC)) {
-        require(descriptor_ >= 0, "there is no shared memory: {}", std::generic_category().message(errno));
+    shared_memory() {
+        int const file = ::memfd_create("gmac", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        // No standard stream, since the child gets others. Nobody may shorten it: where it ends a signal ends this program.
+        descriptor_ = ::fcntl(file, F_DUPFD_CLOEXEC, GMAC_PROCESS_DESCRIPTOR);
+        ::close(file);
+        require(descriptor_ >= 0 && ::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK) == 0,
+                "there is no shared memory: {}", std::generic_category().message(errno));
     }
     shared_memory(shared_memory const&) = delete;
     shared_memory& operator=(shared_memory const&) = delete;
@@ -48,9 +53,9 @@ public:
     [[nodiscard]] gmac_process* operator->() const noexcept { return static_cast<gmac_process*>(start_); }
     [[nodiscard]] std::byte* at(std::size_t byte) const noexcept { return static_cast<std::byte*>(start_) + byte; }
 
-    /// So many bytes from now on, the first of them as they were; false if there are not so many.
+    /// So many bytes from now on, of a file that only grows; false if there are not so many.
     [[nodiscard]] bool resize(std::size_t size) {
-        if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0)
+        if (size > file_size() && ::ftruncate(descriptor_, static_cast<off_t>(size)) != 0)
             return false;
         unmap();
         void* const start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
@@ -95,7 +100,7 @@ private:
         start_ = nullptr;
     }
 
-    int descriptor_;
+    int descriptor_ = -1;
     void* start_ = nullptr;
     std::size_t size_ = 0;
 };
@@ -141,8 +146,8 @@ public:
     }
 
     [[nodiscard]] bool running() noexcept {
-        if (running_ && ::waitpid(id_, &status_, WNOHANG) == id_)
-            running_ = false;
+        if (running_)
+            wait(WNOHANG);
         return running_;
     }
     /// With all that it has started, as scripts do that begin others.
@@ -150,19 +155,26 @@ public:
         if (!running_)
             return;
         ::kill(-id_, SIGKILL);
-        ::waitpid(id_, &status_, 0);
-        running_ = false;
+        wait(0);
     }
     /// Of one that does not run any more.
     [[nodiscard]] std::string end() const {
+        if (!is_known_)
+            return "ended";
         return WIFSIGNALED(status_) ? fmt::format("was ended by signal {}", WTERMSIG(status_))
                                     : fmt::format("ended with exit status {}", WEXITSTATUS(status_));
     }
 
 private:
+    void wait(int how) noexcept {
+        pid_t const found = ::waitpid(id_, &status_, how);
+        running_ = found == 0;
+        is_known_ = found == id_; // else this program ignores SIGCHLD, and the system keeps no status
+    }
+
     pid_t id_ = 0;
     int status_ = 0;
-    bool running_ = false;
+    bool running_ = false, is_known_ = false;
 };
 
 /// A program that runs environments (gmac/environment/process.h). It ends with this object.
@@ -238,15 +250,11 @@ private:
 
     void describe() {
         constexpr std::size_t most = std::size(gmac_process{}.bounds) / 2;
-        constexpr std::uint64_t most_elements = std::uint64_t(1) << 32; // so that no size overflows
         description_.observation_size = memory_->observation_size;
         description_.actions = memory_->discrete_actions;
         description_.action_size = memory_->action_size;
         require(description_.action_size <= most, "{}: an action has {} numbers, but may have {} at most", file(),
                 description_.action_size, most);
-        require(description_.observation_size <= most_elements && description_.actions <= most_elements,
-                "{}: an observation has {} numbers and there are {} actions, but both must be at most {}", file(),
-                description_.observation_size, description_.actions, most_elements);
         name_ = text(memory_->name);
         std::ranges::copy(memory_->bounds, bounds_.begin());
         description_.name = name_.c_str();

@@ -50,6 +50,10 @@ protected:
             require(there, "{}: the environment's {} is NULL", file_, name);
         require((is.state_size != nullptr) == (is.save != nullptr) && (is.save != nullptr) == (is.load != nullptr),
                 "{}: state_size, save and load must all be there or all be NULL", file_);
+        constexpr std::size_t most = std::size_t(1) << 32; // so that no size overflows
+        require(is.observation_size <= most && is.actions <= most && is.action_size <= most,
+                "{}: an observation has {} numbers, an action {}, and there are {} actions, but none may be above {}",
+                file_, is.observation_size, is.action_size, is.actions, most);
         require(is.actions == 0 || is.action_size > 0,
                 "{}: there are {} discrete actions, but action_size is 0, and must be 1, or how many are done at once",
                 file_, is.actions);
