@@ -167,6 +167,19 @@ TEST_CASE("what was loaded can be stored again at once, also where environments 
     CHECK(std::filesystem::exists(again));
 }
 
+TEST_CASE("a run that goes on on one rank is stored as one of one rank, with the notes of the other one") {
+    gmac::testing::scratch_folder const folder;
+    auto const file = folder / "run.safetensors";
+    static_cast<void>(go(2, file));
+    auto const notes = gmac::read_checkpoint(file).metadata;
+    thread_ranks::run(1, [&](gmac::communicator& mine) {
+        float weight = 1.0f;
+        auto const visit = [&](gmac::archive& state) { state("weight", weight); };
+        gmac::distributed::save_checkpoint(file, notes, mine, visit, visit);
+    });
+    CHECK(gmac::distributed::ranks_of(gmac::read_checkpoint(file), "it") == 1);
+}
+
 TEST_CASE("ranks whose parameters have come apart write no checkpoint") {
     gmac::testing::scratch_folder const folder;
     auto const file = folder / "run.safetensors";

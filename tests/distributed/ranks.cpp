@@ -306,6 +306,27 @@ TEST_CASE("ranks that do not fit each other are refused on each of them") {
     CHECK(messages[1] == messages[0]);
 }
 
+TEST_CASE("ranks that give other counts of numbers are refused, and sets without numbers have none") {
+    std::vector<std::string> messages(2);
+    thread_ranks::run(2, [&](gmac::communicator& mine) {
+        std::vector<gmac::shared_number> const numbers(1 + mine.rank(), {"steps", 7});
+        try {
+            mine.require_same("test", numbers);
+        } catch (gmac::error const& problem) {
+            messages[mine.rank()] = problem.what();
+        }
+        std::vector<std::size_t> const counts{0, mine.rank()};
+        auto const all = mine.moments_of(counts, std::vector<double>(mine.rank(), 3.0));
+        std::lock_guard const lock(gmac::testing::one_checks());
+        CHECK(all[0].count == 0.0);
+        CHECK(all[0].mean == 0.0);
+        CHECK(all[0].squares == 0.0);
+        CHECK(all[1].mean == 3.0);
+    });
+    CHECK(messages[0] == "test: rank 1 gives 2 numbers and rank 0 1, but must be the same on all ranks");
+    CHECK(messages[1] == messages[0]);
+}
+
 TEST_CASE("training ends where any rank asks for it") {
     thread_ranks::run(3, [](gmac::communicator& mine) {
         auto worlds = lines(2, 2 * mine.rank());

@@ -50,8 +50,7 @@ struct agent_options {
     /// mixture energy 5 (as the authors do), and 0.5 for a loss that has none.
     std::optional<double> max_gradient_norm{};
     /// With separate trunks: max_gradient_norm limits the actor's gradient and the critic's, each by itself, so that the
-    /// larger one does not shrink the other. They then learn on two threads without waiting for each other, unless a schedule or
-    /// stop by the divergence, or other ranks, join them.
+    /// larger one does not shrink the other.
     bool clip_networks_separately = false;
     bool normalize_advantages = true; ///< in each minibatch, by the n − 1 standard deviation
     std::size_t particles = 128;      ///< m, of SR(lambda)

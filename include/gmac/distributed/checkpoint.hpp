@@ -106,6 +106,7 @@ void save_checkpoint(std::filesystem::path const& path, checkpoint_metadata meta
             tensors.push_back(std::move(tensor));
         }
     }
+    metadata.erase(detail::ranks_key); // of a checkpoint that was loaded
     if (ranks.size() > 1)
         metadata[detail::ranks_key] = std::to_string(ranks.size());
     write_checkpoint(path, {std::move(metadata), snapshot(std::move(tensors))});

@@ -46,7 +46,7 @@ public:
         all_reduce(std::span<double>(sums));
         std::vector<shared_moments> all(counts.size());
         for (std::size_t s = 0; s < counts.size(); ++s)
-            all[s] = {.count = sums[2 * s], .mean = sums[2 * s + 1] / sums[2 * s]};
+            all[s] = {.count = sums[2 * s], .mean = sums[2 * s] > 0.0 ? sums[2 * s + 1] / sums[2 * s] : 0.0};
         sums.assign(sums.size(), 0.0);
         for_each_set(counts, numbers, [&](std::size_t s, std::span<double const> set) {
             for (double const number : set) {
@@ -57,7 +57,7 @@ public:
         });
         all_reduce(std::span<double>(sums));
         for (std::size_t s = 0; s < counts.size(); ++s)
-            all[s].squares = sums[2 * s] - sums[2 * s + 1] * (sums[2 * s + 1] / all[s].count);
+            all[s].squares = all[s].count > 0.0 ? sums[2 * s] - sums[2 * s + 1] * (sums[2 * s + 1] / all[s].count) : 0.0;
         return all;
     }
 
@@ -78,7 +78,11 @@ public:
         for (auto const& bytes : all_gather(std::as_bytes(std::span(here))))
             append(all.emplace_back(), bytes);
         for (std::size_t r = 1; r < all.size(); ++r)
-            for (std::size_t i = 0; i < here.size() && all[r].size() == all[0].size(); ++i)
+            require(all[r].size() == all[0].size(),
+                    "{}: rank {} gives {} numbers and rank 0 {}, but must be the same on all ranks", who, r,
+                    all[r].size(), all[0].size());
+        for (std::size_t r = 1; r < all.size(); ++r)
+            for (std::size_t i = 0; i < here.size(); ++i)
                 require(all[r][i] == all[0][i],
                         "{}: the {} is {} on rank {} and {} on rank 0, but must be the same on all ranks", who,
                         numbers[i].name, all[r][i], r, all[0][i]);

@@ -45,6 +45,17 @@ template <std::floating_point T>
     return total;
 }
 
+/// Scales a gradient of this norm to one of at most max_norm, if the norm is finite.
+template <std::floating_point T>
+void limit_norm(std::span<T> gradient, std::type_identity_t<T> norm, std::type_identity_t<T> max_norm) noexcept {
+    if (!(std::isfinite(norm) && norm > max_norm))
+        return;
+    T const scale = max_norm / norm;
+    bool const exact = std::isnormal(scale);
+    for (T& g : gradient)
+        g = exact ? g * scale : g / norm * max_norm;
+}
+
 } // namespace detail
 
 /// The Euclidean norm √(Σ gᵢ²), summed in an order that depends only on the size: the same bits for any number of
@@ -72,12 +83,7 @@ template <std::floating_point T>
 [[nodiscard]] T clip_gradient_norm(std::span<T> gradient, std::type_identity_t<T> max_norm) {
     require(max_norm > 0, "clip_gradient_norm: max_norm is {}, but must be positive", max_norm);
     T const norm = gradient_norm(std::span<T const>(gradient));
-    if (std::isfinite(norm) && norm > max_norm) {
-        T const scale = max_norm / norm;
-        bool const exact = std::isnormal(scale);
-        for (T& g : gradient)
-            g = exact ? g * scale : g / norm * max_norm;
-    }
+    detail::limit_norm(gradient, norm, max_norm);
     return norm;
 }
 

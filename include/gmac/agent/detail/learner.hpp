@@ -2,7 +2,7 @@
 #pragma once
 
 #include <gmac/agent/composition.hpp>
-#include <gmac/agent/detail/clipped_range.hpp>
+#include <gmac/agent/detail/optimised_range.hpp>
 #include <gmac/agent/kl_schedule.hpp>
 #include <gmac/agent/options.hpp>
 #include <gmac/agent/report.hpp>
@@ -12,6 +12,7 @@
 #include <gmac/core/communicator.hpp>
 #include <gmac/core/detail/gather.hpp>
 #include <gmac/core/detail/moments.hpp>
+#include <gmac/core/detail/spinning_team.hpp>
 #include <gmac/core/error.hpp>
 #include <gmac/core/executor.hpp>
 #include <gmac/core/random.hpp>
@@ -39,9 +40,6 @@ struct no_actor {};
 /// states, and where actor and critic have trunks of their own by these networks too. The number of parts does not depend on
 /// the threads, and the parts' gradients are added in their order. On several ranks a minibatch has as many states of each of
 /// them, and all take the same steps.
-///
-/// Networks that share neither a trunk nor a gradient norm do not wait for each other: each goes through its epochs on a
-/// thread of its own, with the same bits as when they take turns.
 template <class Networks, class Actor, class Head, class Loss>
 class learner {
     static constexpr bool acts = !std::same_as<Actor, no_actor>;
@@ -72,21 +70,19 @@ public:
           parameters_(from.networks.parameter_count()),
           gradient_(parameters_ + (ranks_ ? 2 : 0)),
           rate_(from.options.learning_rate),
-          advantages_(acts ? from.rollout.rows() : 0) {
+          advantages_(acts ? from.rollout.rows() : 0),
+          order_(from.rollout.rows()) {
         bool const two = acts && !from.options.shared_trunk;
         std::size_t const wanted = from.options.shards > 0
                                        ? from.options.shards
                                        : (std::min<std::size_t>)(8, minibatch() / 32) / (two ? 2 : 1);
         shards_ = std::clamp<std::size_t>(wanted, 1, minibatch());
         std::size_t const of_policy = policy_parameters();
-        bool const apart = two && from.options.clip_networks_separately;
-        clipped_.push_back({0, apart ? of_policy : parameters_, from.options});
-        if (apart)
-            clipped_.push_back({of_policy, parameters_ - of_policy, from.options});
+        ranges_.push_back({0, two ? of_policy : parameters_, from.options});
+        if (two)
+            ranges_.push_back({of_policy, parameters_ - of_policy, from.options});
         for (std::size_t i = 0; i < (two ? 2 : 1) * shards_; ++i)
             parts_.emplace_back(from, (minibatch() + shards_ - 1) / shards_, acts && i < shards_, !two || i >= shards_);
-        for (std::size_t i = 0; i < clipped_.size(); ++i)
-            orders_.emplace_back(from.rollout.rows());
     }
 
     /// The rate with which an update begins; `progress` is the part of the run that is done.
@@ -98,40 +94,21 @@ public:
 
     /// Learns the rollout, beginning with report.learning_rate, and adds the means over it to the report. `stream(purpose,
     /// index)` gives the update's random streams; the fractions' begin at `first_fraction`. Throws gmac::error if the loss
-    /// or its gradient is not finite; the parameters are then those of the last minibatch that was, of each network for itself if
-    /// they learn apart.
+    /// or its gradient is not finite; the parameters are then those of the last minibatch that was.
     template <class StreamOf>
     void learn(std::span<scalar> parameters, executor& tasks, StreamOf const& stream, std::size_t first_fraction,
                update_report& report) {
-        std::span<part> const parts(parts_);
-        if (learns_apart(tasks)) {
-            tasks.run(2, [&](std::size_t n) {
-                serial_executor alone;
-                pass const one{parts.subspan(n * shards_, shards_), std::span(clipped_).subspan(n, 1), orders_[n],
-                               alone};
-                go_through(one, parameters, stream, first_fraction, report, done_[n]);
-            });
-        } else {
-            go_through({parts, clipped_, orders_[0], tasks}, parameters, stream, first_fraction, report, done_[0]);
-            done_[1].begin_anew();
-        }
-        std::size_t const states = orders_[0].size();
-        std::size_t const in_epoch = (states + minibatch() - 1) / minibatch();
-        auto const& [first, second] = done_;
-        report.epochs = static_cast<double>(first.steps) / static_cast<double>(in_epoch);
-        for (std::size_t i = 0; i < first.norms.size(); ++i)
-            report.gradient_norm += second.norms.empty() ? first.norms[i] : std::hypot(first.norms[i], second.norms[i]);
-        report.gradient_norm /= static_cast<double>(first.norms.size());
-        std::array<double, 5> totals{};
-        for (epoch_sums const& of : done_) {
-            std::array const here{of.policy_loss, of.value_loss, of.entropy, of.kl, of.clipped};
-            for (std::size_t i = 0; i < totals.size(); ++i)
-                totals[i] += here[i];
-        }
+        epoch_sums all;
+        work_in_team(tasks, parts_.size(),
+                     [&](executor& team) { all = go_through(parameters, team, stream, first_fraction, report); });
+        std::size_t const in_epoch = (order_.size() + minibatch() - 1) / minibatch();
+        report.epochs = static_cast<double>(all.steps) / static_cast<double>(in_epoch);
+        report.gradient_norm = all.norms / static_cast<double>(all.batches);
+        std::array totals{all.policy_loss, all.value_loss, all.entropy, all.kl, all.clipped};
         if (ranks_)
             ranks_->all_reduce(std::span<double>(totals));
         for (double& total : totals)
-            total /= static_cast<double>(first.visits);
+            total /= static_cast<double>(all.visits);
         report.policy_loss = totals[0];
         report.value_loss = totals[1];
         report.entropy = totals[2];
@@ -141,8 +118,8 @@ public:
 
     /// The optimiser's state, and the learning rate that follows the divergence.
     void persist(archive& state) {
-        for (clipped_range<scalar>& range : clipped_)
-            if (clipped_.size() == 1)
+        for (optimised_range<scalar>& range : ranges_)
+            if (ranges_.size() == 1)
                 range.persist(state);
             else
                 state.inside(range.first == 0 ? "policy" : "critic", [&] { range.persist(state); });
@@ -161,14 +138,8 @@ private:
     /// Over the minibatches of an update.
     struct epoch_sums {
         double policy_loss = 0.0, value_loss = 0.0, entropy = 0.0, kl = 0.0, clipped = 0.0; // of visited states
-        std::vector<double> norms; // of the minibatches' gradients
-        std::size_t steps = 0, visits = 0;
-
-        void begin_anew() noexcept { // and keep the memory
-            policy_loss = value_loss = entropy = kl = clipped = 0.0;
-            norms.clear();
-            steps = visits = 0;
-        }
+        double norms = 0.0;                                                                 // of their gradients
+        std::size_t batches = 0, steps = 0, visits = 0;
     };
     /// Memory of one part of a minibatch, of up to `rows` states, of the policy, of the critic or of both.
     struct part {
@@ -208,17 +179,8 @@ private:
         }
         [[nodiscard]] std::size_t acted(std::size_t rows) const noexcept { return acting ? rows : 0; }
     };
-    /// What goes through the epochs together: all networks, or one of them.
-    struct pass {
-        std::span<part> parts; // the policy's, if there are two kinds, and then as many of the critic
-        std::span<clipped_range<scalar>> clipped;
-        std::vector<std::uint32_t>& order;
-        executor& tasks;
-
-        [[nodiscard]] bool acting() const noexcept { return parts.front().acting; }
-        [[nodiscard]] std::size_t kinds() const noexcept { return parts.front().acting != parts.back().acting ? 2 : 1; }
-    };
-
+    /// Of parts and of ranges: those of the policy and those of the critic, if these have trunks of their own.
+    [[nodiscard]] std::size_t kinds() const noexcept { return ranges_.size(); }
     [[nodiscard]] std::size_t minibatch() const noexcept {
         return (std::min)(from_.options.minibatch, from_.rollout.rows());
     }
@@ -243,28 +205,20 @@ private:
         else
             return 0;
     }
-    /// Whether actor and critic each take a thread for all their epochs; else, the parts of each minibatch are shared out. It
-    /// changes no bit. More than two threads have more to do where a minibatch has many parts.
-    [[nodiscard]] bool learns_apart(executor const& tasks) const noexcept {
-        bool const may = clipped_.size() > 1 && !ranks_ && !adapts() && !from_.options.early_stop;
-        return may && tasks.concurrency() >= 2 && (tasks.concurrency() == 2 || shards_ == 1);
-    }
-
-    /// All epochs of one pass. Writes report.learning_rate where it follows the divergence.
+    /// All epochs. Writes report.learning_rate where it follows the divergence.
     template <class StreamOf>
-    void go_through(pass const& through, std::span<scalar> parameters, StreamOf const& stream,
-                    std::size_t first_fraction, update_report& report, epoch_sums& all) {
-        all.begin_anew();
+    [[nodiscard]] epoch_sums go_through(std::span<scalar> parameters, executor& tasks, StreamOf const& stream,
+                                        std::size_t first_fraction, update_report& report) {
+        epoch_sums all;
         agent_options const& options = from_.options;
-        std::vector<std::uint32_t>& order = through.order;
         random_stream random = stream(stream_purpose::minibatch, 0);
-        std::iota(order.begin(), order.end(), 0u);
-        std::size_t const states = order.size();
+        std::iota(order_.begin(), order_.end(), 0u);
+        std::size_t const states = order_.size();
         bool stopped = false;
         for (std::size_t epoch = 0; epoch < options.epochs && !stopped; ++epoch) {
-            random.shuffle(std::span<std::uint32_t>(order));
+            random.shuffle(std::span<std::uint32_t>(order_));
             if (ranks_ && acts && options.normalize_advantages)
-                measure_advantages(order);
+                measure_advantages(order_);
             if (adapts())
                 report.learning_rate = rate_;
             double kl = 0.0;
@@ -272,9 +226,9 @@ private:
             for (std::size_t first = 0; first < states && !stopped; first += minibatch()) {
                 std::size_t const count = (std::min)(minibatch(), states - first);
                 std::size_t const total = count * from_.rollout.rank_count();
-                std::size_t const batch = all.norms.size();
+                std::size_t const batch = all.batches;
                 double const kl_sum = evaluate_minibatch(
-                    through, std::span<std::uint32_t const>(order).subspan(first, count), total, parameters,
+                    std::span<std::uint32_t const>(order_).subspan(first, count), total, parameters, tasks,
                     [&](std::size_t s) {
                         return stream(stream_purpose::fraction, first_fraction + batch * shards_ + s);
                     },
@@ -283,8 +237,7 @@ private:
                 visited += total;
                 stopped = options.early_stop && kl_sum > 1.5 * options.target_kl * static_cast<double>(total);
                 if (!stopped) {
-                    for (clipped_range<scalar>& range : through.clipped)
-                        range.step(parameters, std::span<scalar const>(gradient_.span()), report.learning_rate);
+                    step(parameters, tasks, report.learning_rate);
                     ++all.steps;
                 }
             }
@@ -292,41 +245,46 @@ private:
             if (adapts())
                 rate_ = adaptive_rate().next(rate_, kl / static_cast<double>(visited));
         }
+        return all;
     }
 
-    /// The gradient of a minibatch of `total` states on all ranks, clipped, in `gradient_`; returns the sum over its states of
-    /// their approximate KL divergences. `rows` are those here.
+    /// The gradient of a minibatch of `total` states on all ranks, in `gradient_`, and the norms of its ranges, in `norms_`;
+    /// returns the sum over its states of their approximate KL divergences. `rows` are those here.
     template <class StreamOf>
-    [[nodiscard]] double evaluate_minibatch(pass const& through, std::span<std::uint32_t const> rows, std::size_t total,
-                                            std::span<scalar const> parameters, StreamOf const& fractions,
-                                            std::uint64_t update, epoch_sums& to) {
+    [[nodiscard]] double evaluate_minibatch(std::span<std::uint32_t const> rows, std::size_t total,
+                                            std::span<scalar const> parameters, executor& tasks,
+                                            StreamOf const& fractions, std::uint64_t update, epoch_sums& to) {
         std::size_t const shards = (std::min)(shards_, rows.size());
-        std::size_t const batch = to.norms.size();
+        std::size_t const batch = to.batches++;
         auto const begin = [&](std::size_t s) { return s * rows.size() / shards; };
         std::span<scalar> const advantages = std::span(advantages_).first(acts ? rows.size() : 0);
-        if (acts && through.acting()) {
+        if (acts) {
             gather(rows, from_.advantages.data(), 1, advantages.data());
             if (from_.options.normalize_advantages && ranks_)
                 normalize_by_all(shared_advantages_[batch % shared_advantages_.size()], advantages);
             else if (from_.options.normalize_advantages)
                 targets::normalize(advantages);
         }
-        through.tasks.run(shards * through.kinds(), [&](std::size_t i) {
+        tasks.run(shards * kinds(), [&](std::size_t i) {
             std::size_t const s = i % shards;
             std::size_t const count = begin(s + 1) - begin(s);
-            part& one = through.parts[i / shards * shards_ + s];
+            part& one = parts_[i / shards * shards_ + s];
             if (acts && one.acting)
                 std::copy_n(advantages.data() + begin(s), count, one.advantages.data());
             learn_part(rows.subspan(begin(s), count), total, parameters, fractions(s), one);
+            if (shards == 1)
+                add_gradients(i, 1);
         });
-        minibatch_sums const here = add_parts(through, shards, to);
+        if (shards > 1)
+            tasks.run(kinds(), [&](std::size_t kind) { add_gradients(kind, shards); });
+        minibatch_sums const here = add_sums(shards, to);
         auto const [loss, kl] = ranks_ ? add_ranks(here) : here;
-        double const norm = clip_gradient(through);
+        double const norm = whole_norm();
         if (!(std::isfinite(loss) && std::isfinite(norm))) [[unlikely]]
             fail("{}: update {}, minibatch {}: the loss is {} and the norm of its gradient {}; both must be finite{}",
                  from_.name, update, batch, loss / static_cast<double>(total), norm,
                  ranks_ ? ranks_->those_at_fault(is_at_fault(rows, batch, here.loss)) : std::string());
-        to.norms.push_back(norm);
+        to.norms += norm;
         return kl;
     }
 
@@ -351,6 +309,8 @@ private:
         gradient_[parameters_] = static_cast<scalar>(here.loss);
         gradient_[parameters_ + 1] = static_cast<scalar>(here.kl);
         ranks_->all_reduce(gradient_.span());
+        for (std::size_t kind = 0; kind < kinds(); ++kind)
+            norms_[kind] = norm_of(kind);
         return {static_cast<double>(gradient_[parameters_]), static_cast<double>(gradient_[parameters_ + 1])};
     }
     /// Whether what is not finite is so on this rank, and not only by what it shares with others.
@@ -370,15 +330,22 @@ private:
         return !finite;
     }
 
-    /// The norm of the pass's gradient before it was clipped.
-    [[nodiscard]] double clip_gradient(pass const& through) {
+    /// The parameters take a step along the gradient, which is clipped. Where there are two ranges each is moved by the thread
+    /// that has made its gradient, most likely, and has it at hand.
+    void step(std::span<scalar> parameters, executor& tasks, double rate) {
         auto const most = static_cast<scalar>(max_gradient_norm());
-        double norm = 0.0;
-        for (clipped_range<scalar> const& range : through.clipped) {
-            double const of_range = range.clip(gradient_.span(), most);
-            norm = through.clipped.size() == 1 ? of_range : std::hypot(norm, of_range);
-        }
-        return norm;
+        double const norm = whole_norm();
+        tasks.run(kinds(), [&](std::size_t kind) {
+            ranges_[kind].step(parameters, gradient_.span(),
+                               from_.options.clip_networks_separately ? norms_[kind] : norm, most, rate);
+        });
+    }
+
+    [[nodiscard]] double whole_norm() const noexcept {
+        return kinds() == 1 ? norms_[0] : std::hypot(norms_[0], norms_[1]);
+    }
+    [[nodiscard]] double norm_of(std::size_t kind) const noexcept {
+        return ranges_[kind].norm(std::span<scalar const>(gradient_.data(), parameters_));
     }
 
     /// Of a range of all parameters those of the networks that a part learns.
@@ -475,25 +442,34 @@ private:
         return {to.masks.data(), rows.size(), actions};
     }
 
-    /// The sums over the parts of a minibatch, in their order: the gradient, what the report tells, and what is returned.
-    minibatch_sums add_parts(pass const& through, std::size_t shards, epoch_sums& to) noexcept {
+    /// The sum of the gradients of the parts of a kind, in their order, and its norm.
+    void add_gradients(std::size_t kind, std::size_t shards) noexcept {
+        for (std::size_t s = 0; s < shards; ++s) {
+            part const& one = parts_[kind * shards_ + s];
+            std::span<scalar> const sum = range_of(one, gradient_.span());
+            std::span<scalar const> const added = range_of(one, one.gradient.span());
+            if (s == 0)
+                std::copy(added.begin(), added.end(), sum.begin());
+            else
+                for (std::size_t i = 0; i < sum.size(); ++i)
+                    sum[i] += added[i];
+        }
+        if (!ranks_)
+            norms_[kind] = norm_of(kind);
+    }
+
+    /// The sums over the parts of a minibatch, in their order: what the report tells, and what is returned.
+    minibatch_sums add_sums(std::size_t shards, epoch_sums& to) const noexcept {
         minibatch_sums all;
-        for (std::size_t kind = 0; kind < through.kinds(); ++kind)
+        for (std::size_t kind = 0; kind < kinds(); ++kind)
             for (std::size_t s = 0; s < shards; ++s) {
-                part const& one = through.parts[kind * shards_ + s];
+                part const& one = parts_[kind * shards_ + s];
                 to.policy_loss += one.sums.loss;
                 to.value_loss += one.value_loss;
                 to.entropy += one.entropy;
                 to.clipped += static_cast<double>(one.sums.clipped);
                 all.kl += one.sums.kl;
                 all.loss += one.sums.loss + one.value_loss;
-                std::span<scalar> const sum = range_of(one, gradient_.span());
-                std::span<scalar const> const added = range_of(one, one.gradient.span());
-                if (s == 0)
-                    std::copy(added.begin(), added.end(), sum.begin());
-                else
-                    for (std::size_t i = 0; i < sum.size(); ++i)
-                        sum[i] += added[i];
             }
         to.kl += all.kl;
         return all;
@@ -502,15 +478,15 @@ private:
     sources from_;
     communicator* ranks_; // none if this is the only process
     std::size_t parameters_;
-    buffer<scalar> gradient_;                        // of the parameters; of several ranks two sums more
-    double rate_;                                    // of rate_schedule::kl
-    std::vector<scalar> advantages_;                 // of a minibatch
-    std::vector<shared_moments> shared_advantages_;  // of several ranks, of an epoch's minibatches
-    std::size_t shards_ = 1;                         // parts by states
-    std::vector<part> parts_;                        // those of the policy, and then as many of the critic
-    std::vector<clipped_range<scalar>> clipped_;     // one, or the policy's and the critic's
-    std::vector<std::vector<std::uint32_t>> orders_; // of states, of each of these
-    std::array<epoch_sums, 2> done_{};               // what was learned together, or what each has learned
+    buffer<scalar> gradient_;                       // of the parameters; of several ranks two sums more
+    double rate_;                                   // of rate_schedule::kl
+    std::vector<scalar> advantages_;                // of a minibatch
+    std::vector<shared_moments> shared_advantages_; // of several ranks, of an epoch's minibatches
+    std::size_t shards_ = 1;                        // parts by states
+    std::vector<part> parts_;                       // those of the policy, and then as many of the critic
+    std::vector<optimised_range<scalar>> ranges_;   // all parameters, or the policy's and the critic's
+    std::array<double, 2> norms_{};                 // of the gradient in each of them
+    std::vector<std::uint32_t> order_;              // of the states
 };
 
 } // namespace gmac::inline GMAC_ABI::detail

@@ -14,25 +14,26 @@
 
 namespace gmac::inline GMAC_ABI::detail {
 
-/// A range of the parameters whose gradient has a norm limit of its own, and the optimiser that moves them.
+/// A range of the parameters, those of networks that share a trunk, and the optimiser that moves them.
 template <std::floating_point T>
-struct clipped_range {
+struct optimised_range {
     std::size_t first, count;
     std::variant<nn::adam<T>, nn::rmsprop<T>> optimiser;
 
-    clipped_range(std::size_t begin, std::size_t parameters, agent_options const& options)
+    optimised_range(std::size_t begin, std::size_t parameters, agent_options const& options)
         : first(begin), count(parameters), optimiser(make(parameters, options)) {}
 
-    /// Of the gradient of all parameters this range is clipped; returns its norm before.
-    double clip(std::span<T> gradient, T most) const {
-        return static_cast<double>(nn::clip_gradient_norm(gradient.subspan(first, count), most));
+    /// The norm of this range's part of the gradient of all parameters.
+    [[nodiscard]] double norm(std::span<T const> gradient) const {
+        return static_cast<double>(nn::gradient_norm(gradient.subspan(first, count)));
     }
-    /// Of all parameters those of this range take a step.
-    void step(std::span<T> parameters, std::span<T const> gradient, double rate) {
+    /// Of all parameters those of this range take a step, along their gradient as clip_gradient_norm leaves one of this norm.
+    void step(std::span<T> parameters, std::span<T> gradient, double norm, T most, double rate) {
+        nn::detail::limit_norm(gradient.subspan(first, count), static_cast<T>(norm), most);
         std::visit(
             [&](auto& rule) {
                 rule.set_learning_rate(rate);
-                rule.step(parameters.subspan(first, count), gradient.subspan(first, count));
+                rule.step(parameters.subspan(first, count), std::span<T const>(gradient.subspan(first, count)));
             },
             optimiser);
     }
