@@ -120,6 +120,10 @@ std::vector<double> divergences(gmac::agent_options options, std::size_t epochs)
     return each;
 }
 
+struct backwards : gmac::losses::clipped_squared_error {
+    static constexpr double max_gradient_norm = -1.0;
+};
+
 } // namespace
 
 TEST_CASE("an agent's particles are replaced as its options say") {
@@ -297,6 +301,15 @@ TEST_CASE("a rate by divergence and stopped epochs are the same for any number o
     std::memcpy(file.entries().at("optimiser.adaptive_learning_rate").data.data(), &wrong, sizeof wrong);
     CHECK_THROWS_WITH(resumed.agent.persist(file),
                       gmac::testing::says("the stored learning rate is 0.5, but must be in [1e-05, 0.01]"));
+}
+
+TEST_CASE("a loss with a limit of the norm that is none is refused") {
+    auto options = small_options();
+    options.max_gradient_norm.reset();
+    gmac::vector_environment<gmac::testing::line> worlds(5, 3);
+    using agent = gmac::actor_critic<gmac::actors::categorical, gmac::heads::scalar, backwards>;
+    CHECK_THROWS_WITH(agent(worlds, options, {.seed = 11}),
+                      "actor_critic: max_gradient_norm is -1, but must be positive");
 }
 
 TEST_CASE("with separate limits each network's gradient has a norm of its own") {

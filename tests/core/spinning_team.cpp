@@ -50,7 +50,42 @@ private:
     how how_;
 };
 
+/// A thread that waits inside of a task is given another one, as TBB does.
+class stealing final : public gmac::executor {
+public:
+    [[nodiscard]] std::size_t concurrency() const noexcept override { return 3; }
+    void run(std::size_t count, gmac::task_ref task) override {
+        pending_ = &task;
+        std::thread other([&] { task(1); });
+        task(0);
+        other.join();
+        steal();
+        CHECK(count == 3);
+    }
+    void steal() {
+        if (!stolen_.test_and_set())
+            (*pending_)(2);
+    }
+
+private:
+    gmac::task_ref const* pending_ = nullptr;
+    std::atomic_flag stolen_ = ATOMIC_FLAG_INIT;
+};
+
 } // namespace
+
+TEST_CASE("a team does not wait for a thread that was given another part in it meanwhile") {
+    stealing tasks;
+    std::atomic<int> ran = 0;
+    gmac::detail::work_in_team(tasks, 3, [&](gmac::executor& team) {
+        for (int round = 0; round < 10; ++round)
+            team.run(3, [&](std::size_t) {
+                tasks.steal();
+                ++ran;
+            });
+    });
+    CHECK(ran == 30);
+}
 
 TEST_CASE("a team runs each task of each round once, before the next one begins") {
     for (auto const how : {many::how::at_once, many::how::in_order, many::how::backwards})

@@ -72,6 +72,8 @@ public:
           rate_(from.options.learning_rate),
           advantages_(acts ? from.rollout.rows() : 0),
           order_(from.rollout.rows()) {
+        require(static_cast<scalar>(max_gradient_norm()) > 0, "{}: max_gradient_norm is {}, but must be positive",
+                from.name, max_gradient_norm());
         bool const two = acts && !from.options.shared_trunk;
         std::size_t const wanted = from.options.shards > 0
                                        ? from.options.shards
@@ -99,7 +101,8 @@ public:
     void learn(std::span<scalar> parameters, executor& tasks, StreamOf const& stream, std::size_t first_fraction,
                update_report& report) {
         epoch_sums all;
-        work_in_team(tasks, parts_.size(),
+        // Of ranks only the calling thread may speak with the others.
+        work_in_team(tasks, ranks_ ? 1 : parts_.size(),
                      [&](executor& team) { all = go_through(parameters, team, stream, first_fraction, report); });
         std::size_t const in_epoch = (order_.size() + minibatch() - 1) / minibatch();
         report.epochs = static_cast<double>(all.steps) / static_cast<double>(in_epoch);
@@ -342,7 +345,8 @@ private:
     }
 
     [[nodiscard]] double whole_norm() const noexcept {
-        return kinds() == 1 ? norms_[0] : std::hypot(norms_[0], norms_[1]);
+        // As the parameters' type, which may not hold it.
+        return kinds() == 1 ? norms_[0] : static_cast<double>(static_cast<scalar>(std::hypot(norms_[0], norms_[1])));
     }
     [[nodiscard]] double norm_of(std::size_t kind) const noexcept {
         return ranges_[kind].norm(std::span<scalar const>(gradient_.data(), parameters_));

@@ -47,7 +47,11 @@ public:
     /// The first who comes leads: does `work`, which calls `run`. The others help until that is done.
     template <class Work>
     void join(Work& work) {
-        if (!led_.exchange(true, std::memory_order_acq_rel)) {
+        bool const leads = !led_.exchange(true, std::memory_order_acq_rel);
+        if (!leads && in_team) // of a thread that waits inside of a task, for which the others wait
+            return;
+        staying const here{std::exchange(in_team, true)};
+        if (leads) {
             ending const end{ended_};
             work(static_cast<executor&>(*this));
             return;
@@ -62,6 +66,12 @@ public:
 private:
     static constexpr std::uint64_t most = (std::uint64_t(1) << 20u) - 1;
 
+    static inline thread_local bool in_team = false; // whether this thread is
+
+    struct staying {
+        bool before;
+        ~staying() { in_team = before; }
+    };
     struct ending {
         std::atomic<bool>& ended;
         ~ending() { ended.store(true, std::memory_order_release); }
@@ -110,7 +120,8 @@ private:
     std::atomic<std::uint64_t> claims_{0};
 };
 
-/// Calls work(executor) on one of the threads of `tasks`, with an executor that runs rounds of up to `parts` tasks on them.
+/// Calls work(executor) on one of the threads of `tasks`, not always the calling one, with an executor that runs rounds of tasks
+/// on up to `parts` of them.
 template <std::invocable<executor&> Work>
 void work_in_team(executor& tasks, std::size_t parts, Work&& work) {
     std::size_t const size = (std::min)(parts, tasks.concurrency());
