@@ -123,10 +123,11 @@ private:
 } // namespace
 
 image_experiment::image_experiment(registry const& known, settings const& settings, executor& tasks, image_games games,
-                                   communicator* ranks, std::uint64_t seed)
+                                   communicator* ranks, std::uint64_t frames_before)
     : settings_(settings),
       games_(std::move(games)),
-      worlds_(games_(image_games_for::learning, settings.environments, seed)),
+      worlds_(
+          games_(image_games_for::learning, settings.environments, environment_seed(settings, ranks, frames_before))),
       agent_(make_image_trainer(known, settings, *worlds_, tasks, ranks)) {}
 
 void image_experiment::save_policy(std::filesystem::path const& file, checkpoint_metadata const& notes) const {
@@ -317,7 +318,7 @@ std::unique_ptr<image_experiment> make_image_experiment(registry const& known, s
     auto const& entry = find_environment(known, settings.environment);
     require(entry.make_images != nullptr, "{} has real observations and shows no images", settings.environment);
     return std::make_unique<image_experiment>(known, settings, tasks, entry.make_images(settings, tasks), ranks,
-                                              environment_seed(settings, ranks, frames_before));
+                                              frames_before);
 }
 
 } // namespace gmac::examples::train

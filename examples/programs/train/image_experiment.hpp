@@ -27,7 +27,7 @@ struct image_moment {
 class image_experiment final : public experiment {
 public:
     image_experiment(registry const& known, settings const& settings, executor& tasks, image_games games,
-                     communicator* ranks, std::uint64_t seed);
+                     communicator* ranks = nullptr, std::uint64_t frames_before = 0);
 
     void train(train_options const& options) override { agent_->train(options); }
     void persist(archive& state) override { agent_->persist(state); }
