@@ -26,11 +26,14 @@ namespace {
 class real_experiment final : public experiment {
 public:
     real_experiment(registry const& known, settings const& settings, executor& tasks, communicator* ranks,
-                    std::uint64_t seed)
+                    std::uint64_t frames_before)
         : known_(known),
           settings_(settings),
           tasks_(tasks),
-          worlds_(settings, make_environments(known, settings, settings.environments, seed, tasks), seed),
+          worlds_(settings,
+                  make_environments(known, settings, settings.environments,
+                                    environment_seed(settings, ranks, frames_before), tasks),
+                  environment_seed(settings, ranks)), // whose draws are where they were
           agent_(make_trainer(known, settings, worlds_.batch(), tasks, ranks)) {}
 
     void train(train_options const& options) override { agent_->train(options); }
@@ -147,8 +150,7 @@ std::unique_ptr<experiment> make_experiment(registry const& known, settings cons
     try {
         if (sees_images(settings))
             return make_image_experiment(known, settings, tasks, ranks, frames_before);
-        return std::make_unique<real_experiment>(known, settings, tasks, ranks,
-                                                 environment_seed(settings, ranks, frames_before));
+        return std::make_unique<real_experiment>(known, settings, tasks, ranks, frames_before);
     } catch (std::bad_alloc const&) {
     } catch (std::length_error const&) { // of a container
     }

@@ -91,7 +91,7 @@ inline constexpr std::size_t latest_count = 16;
 /// The seed of a rank's environments. If the run goes on it is another one: environments whose states are not stored begin
 /// anew, and would repeat the run's first episodes.
 [[nodiscard]] inline std::uint64_t environment_seed(settings const& settings, communicator const* ranks,
-                                                    std::uint64_t frames_before) {
+                                                    std::uint64_t frames_before = 0) {
     std::uint64_t const seed = seed_of_rank(settings.seed, ranks ? ranks->rank() : 0);
     if (frames_before == 0)
         return seed;

@@ -57,7 +57,8 @@ public:
         });
         all_reduce(std::span<double>(sums));
         for (std::size_t s = 0; s < counts.size(); ++s)
-            all[s].squares = all[s].count > 0.0 ? sums[2 * s] - sums[2 * s + 1] * (sums[2 * s + 1] / all[s].count) : 0.0;
+            all[s].squares =
+                all[s].count > 0.0 ? sums[2 * s] - sums[2 * s + 1] * (sums[2 * s + 1] / all[s].count) : 0.0;
         return all;
     }
 
