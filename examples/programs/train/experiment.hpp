@@ -93,11 +93,7 @@ inline constexpr std::size_t latest_count = 16;
 [[nodiscard]] inline std::uint64_t environment_seed(settings const& settings, communicator const* ranks,
                                                     std::uint64_t frames_before = 0) {
     std::uint64_t const seed = seed_of_rank(settings.seed, ranks ? ranks->rank() : 0);
-    if (frames_before == 0)
-        return seed;
-    random_stream random = stream_for(seed, stream_purpose::environment, frames_before);
-    std::uint64_t const high = random();
-    return high << 32u | random();
+    return seed_of_rank(seed, frames_before); // drawn as for a further rank, of which there are not so many
 }
 
 /// Six steps, evenly over an episode; fewer if it is shorter.

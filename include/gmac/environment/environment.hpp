@@ -192,7 +192,7 @@ template <environment E>
 }
 
 /// An environment that can be checkpointed: `persist` visits all that the next step depends on, such that a restored
-/// episode goes on bit for bit. Without it a resumed run starts its episodes anew, and says so.
+/// episode goes on bit for bit; it is called before the first reset, too. Without it a resumed run begins new episodes.
 template <class E>
 concept checkpointable_environment = environment<E> && requires(E& world, archive& state) { world.persist(state); };
 

@@ -122,9 +122,9 @@ public:
     [[nodiscard]] std::span<finished_episode const> finished() const noexcept override { return finished_; }
     [[nodiscard]] bool checkpointable() const noexcept override { return checkpointable_environment<E>; }
 
-    /// Streams, episodes so far and, if the environments can be stored, their states and observations. If they cannot,
-    /// a mark says so; the batch that loads it asks for `reset` and starts new episodes with the streams where they
-    /// were.
+    /// Streams and, if the environments can be stored, episodes so far, their states and observations. If they cannot, or
+    /// wait for a reset, a mark says so; the batch that loads it asks for `reset` and starts new episodes with the streams where
+    /// they were.
     void persist(archive& state) override {
         if (state.loading()) {
             begin_change();

@@ -37,8 +37,10 @@ public:
     shared_memory() {
         int const file = ::memfd_create("gmac", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         // No standard stream, since the child gets others. Nobody may shorten it: where it ends a signal ends this program.
-        descriptor_ = ::fcntl(file, F_DUPFD_CLOEXEC, GMAC_PROCESS_DESCRIPTOR);
-        ::close(file);
+        if (file >= 0) {
+            descriptor_ = ::fcntl(file, F_DUPFD_CLOEXEC, GMAC_PROCESS_DESCRIPTOR);
+            ::close(file);
+        }
         require(descriptor_ >= 0 && ::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK) == 0,
                 "there is no shared memory: {}", std::generic_category().message(errno));
     }
